@@ -1,0 +1,31 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+
+/** Absolute path of a program on PATH, or undefined when there is none. */
+export function locate(
+  command: string,
+  path = process.env.PATH ?? ''
+): string | undefined {
+  const extensions =
+    process.platform === 'win32'
+      ? (process.env.PATHEXT ?? '.EXE;.CMD;.BAT').split(';')
+      : [''];
+  const folders = isAbsolute(command) ? [''] : path.split(delimiter);
+  for (const folder of folders) {
+    if (folder === '' && !isAbsolute(command)) continue;
+    for (const extension of extensions) {
+      const candidate = `${folder === '' ? command : join(folder, command)}${extension}`;
+      if (isProgram(candidate)) return candidate;
+    }
+  }
+  return undefined;
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import type { ProcessIdentity } from '../../core/runs/run.ts';
+
+export interface ProcessEntry {
+  pid: number;
+  parent: number;
+  group: number;
+  session: number;
+  /** Already dead, not yet reaped by its parent. */
+  zombie: boolean;
+  start: string;
+}
+
+/**
+ * All processes now. Reads /proc where there is one, else asks `ps`.
+ * @throws when neither is there: then nothing can be said about any process.
+ */
+export function processTable(useProc = hasProc()): ProcessEntry[] {
+  if (!useProc) return parsePs(runPs());
+  const entries: ProcessEntry[] = [];
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    const entry = procEntry(Number(name));
+    if (entry) entries.push(entry);
+  }
+  return entries;
+}
+
+/** One process, or undefined when there is none with that number. */
+export function processEntry(
+  pid: number,
+  useProc = hasProc()
+): ProcessEntry | undefined {
+  if (useProc) return procEntry(pid);
+  try {
+    return parsePs(runPs('-p', String(pid)))[0];
+  } catch {
+    return undefined;
+  }
+}
+
+/** The environment a process was started with, where we may read it. */
+export function processEnvironments(
+  pids: number[],
+  useProc = hasProc()
+): Map<number, string> {
+  return useProc ? procEnvironments(pids) : psEnvironments();
+}
+
+/** Machine, boot and process namespace of this process. */
+export function thisPlace(): string {
+  const boot = read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
+  return [hostname(), boot, namespace()].filter(Boolean).join(' ');
+}
+
+export function thisProcess(): ProcessIdentity {
+  const start = processEntry(process.pid)?.start ?? '';
+  return { pid: process.pid, start, place: thisPlace() };
+}
+
+export function hasProc(): boolean {
+  return process.platform === 'linux' && read('/proc/self/stat') !== undefined;
+}
+
+function procEntry(pid: number): ProcessEntry | undefined {
+  const stat = read(`/proc/${pid}/stat`);
+  if (stat === undefined) return undefined;
+  // The program's name stands in parentheses and may hold anything.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return {
+    pid,
+    parent: Number(fields[1]),
+    group: Number(fields[2]),
+    session: Number(fields[3]),
+    zombie: fields[0] === 'Z' || fields[0] === 'X',
+    start: fields[19] ?? ''
+  };
+}
+
+function procEnvironments(pids: number[]): Map<number, string> {
+  const environments = new Map<number, string>();
+  for (const pid of pids) {
+    const text = read(`/proc/${pid}/environ`);
+    if (text) environments.set(pid, text);
+  }
+  return environments;
+}
+
+/** `e` makes both BSD and procps ps add the environment to the command. */
+function psEnvironments(): Map<number, string> {
+  const environments = new Map<number, string>();
+  const output = execFileSync('ps', ['axeww', '-o', 'pid=,command='], {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024
+  });
+  for (const line of output.split('\n')) {
+    const [, pid, text] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? [];
+    if (pid && text) environments.set(Number(pid), text.split(' ').join('\0'));
+  }
+  return environments;
+}
+
+function runPs(...selection: string[]): string {
+  const columns = 'pid=,ppid=,pgid=,stat=,lstart=';
+  return execFileSync(
+    'ps',
+    [...(selection.length > 0 ? selection : ['-A']), '-o', columns],
+    { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } }
+  );
+}
+
+/** `ps` numbers sessions differently everywhere; the group has to do. */
+function parsePs(output: string): ProcessEntry[] {
+  const entries: ProcessEntry[] = [];
+  for (const line of output.split('\n')) {
+    const [pid, parent, group, state, ...start] = line.trim().split(/\s+/);
+    if (!pid || !state) continue;
+    entries.push({
+      pid: Number(pid),
+      parent: Number(parent),
+      group: Number(group),
+      session: Number(group),
+      zombie: state.startsWith('Z'),
+      start: start.join('_')
+    });
+  }
+  return entries;
+}
+
+function namespace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid');
+  } catch {
+    return '';
+  }
+}
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

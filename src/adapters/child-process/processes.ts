@@ -1,0 +1,38 @@
+import type { Processes } from '../../core/runs/ports.ts';
+import type { ProcessIdentity } from '../../core/runs/run.ts';
+import { claimOf } from '../../core/runs/run-files.ts';
+import { killTree } from './kill-tree.ts';
+import { locate } from './locate.ts';
+import { processEntry, thisProcess } from './process-table.ts';
+import { supervise } from './supervise.ts';
+
+/** The machine's processes behind the core's port. */
+export function createProcesses(reaper: string): Processes {
+  const self = thisProcess();
+  return {
+    self,
+    locate: (command) => locate(command),
+    liveness: (identity) => liveness(identity, self),
+    launch: (request) => supervise(request, reaper),
+    stop: (target) =>
+      killTree(target, claimOf(target.directory, self.place)?.watchdogs ?? [])
+  };
+}
+
+function liveness(
+  identity: ProcessIdentity,
+  self: ProcessIdentity
+): 'alive' | 'dead' | 'unknown' {
+  if (identity.place !== self.place)
+    return sameMachine(identity, self) ? 'dead' : 'unknown';
+  const entry = processEntry(identity.pid);
+  if (!entry || entry.zombie || entry.start !== identity.start) return 'dead';
+  return 'alive';
+}
+
+/** Same host but another boot: the process ended with that boot. */
+function sameMachine(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  const [hostA, bootA, spaceA] = a.place.split(' ');
+  const [hostB, bootB, spaceB] = b.place.split(' ');
+  return hostA === hostB && spaceA === spaceB && bootA !== bootB;
+}

@@ -1,0 +1,78 @@
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { isNowhere, loadConfig } from '../../config.ts';
+import { HostError } from '../../core/errors.ts';
+import { createHost, type Host } from '../../host.ts';
+import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
+import { serve } from '../../interfaces/mcp/server.ts';
+import { log } from '../../log.ts';
+
+/** Flags of `troupe mcp`. Parsed without the command line's library: start-up counts. */
+export const mcpFlags = {
+  workspace: { type: 'string' },
+  config: { type: 'string' },
+  toolsets: { type: 'string' },
+  engines: { type: 'string' },
+  'on-disconnect': { type: 'string' },
+  'max-access': { type: 'string' },
+  strict: { type: 'boolean' }
+} as const;
+
+const rootsMs = 500;
+
+/** Serves MCP on stdin and stdout until the client leaves. */
+export async function runMcp(args: string[]): Promise<void> {
+  try {
+    await start(args);
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    log(error instanceof HostError ? `${text} ${error.hint}` : text);
+    process.exit(1);
+  }
+}
+
+async function start(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: mcpFlags, strict: true });
+  const flags = {
+    ...values,
+    onDisconnect: values['on-disconnect'],
+    maxAccess: values['max-access']
+  };
+  const hosts = [await createHost(await loadConfig(flags))];
+  const life = liveUntilDisconnect(async () => {
+    await Promise.all(hosts.map((host) => host.close()));
+  });
+  const [host] = hosts;
+  if (!host) return;
+  const nowhere =
+    flags.workspace === undefined &&
+    !process.env.CLAUDE_PROJECT_DIR &&
+    isNowhere(process.cwd());
+  const relocate = async (server: Server): Promise<Host> => {
+    const root = await firstRoot(server);
+    if (root === undefined) return host;
+    const right = await createHost(
+      await loadConfig({ ...flags, workspace: root })
+    );
+    hosts.splice(0, 1, right);
+    return right;
+  };
+  await serve(
+    { host, life, ...(nowhere ? { relocate } : {}) },
+    new StdioServerTransport()
+  );
+}
+
+/** The client's first root, asked once and not for long. */
+async function firstRoot(server: Server): Promise<string | undefined> {
+  if (!server.getClientCapabilities()?.roots) return undefined;
+  try {
+    const { roots } = await server.listRoots(undefined, { timeout: rootsMs });
+    const uri = roots.find((root) => root.uri.startsWith('file:'))?.uri;
+    return uri === undefined ? undefined : fileURLToPath(uri);
+  } catch {
+    return undefined;
+  }
+}

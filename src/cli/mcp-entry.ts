@@ -1,0 +1,3 @@
+import { runMcp } from './commands/mcp.ts';
+
+void runMcp(process.argv.slice(3));

@@ -1,0 +1,229 @@
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { HostError } from './core/errors.ts';
+import { readIfThere } from './core/state/atomic-file.ts';
+
+const access = z.enum(['read', 'write', 'full']);
+const seconds = z.number().min(0).max(604_800);
+const count = z.number().int().min(1);
+
+const engineSettings = z
+  .strictObject({
+    enabled: z.boolean().optional().describe('false hides the engine'),
+    command: z.string().min(1).optional().describe('program name or path'),
+    args: z.array(z.string()).optional().describe('put before our own'),
+    model: z.string().min(1).optional().describe('default model'),
+    timeoutSeconds: seconds.optional(),
+    idleTimeoutSeconds: seconds.optional().describe('0: never'),
+    baseUrl: z.url().optional().describe('another address of the provider'),
+    env: z.record(z.string(), z.string()).optional().describe('added variables')
+  })
+  .describe('Settings of one engine; naming one switches it on');
+
+/** The configuration file. Every key is optional. */
+export const configSchema = z.strictObject({
+  $schema: z.string().optional(),
+  engines: z
+    .record(z.string(), z.union([z.literal(true), engineSettings]))
+    .default({}),
+  plugins: z
+    .array(z.union([z.string().min(1), z.looseObject({})]))
+    .default([])
+    .describe('paths relative to this file, package names, or objects'),
+  toolsets: z.array(z.enum(['spawn', 'runs', 'all'])).optional(),
+  maxAccess: access.default('full').describe('ceiling for every agent'),
+  maxConcurrent: count
+    .default(8)
+    .describe('CLI agents at work at once in the workspace; more are queued'),
+  maxDepth: count.default(2).describe('agents that agents may spawn'),
+  onDisconnect: z
+    .enum(['keep', 'stop'])
+    .default('keep')
+    .describe('what happens to running agents when the server goes'),
+  outputLimitMegabytes: z.number().positive().default(256),
+  iac: z
+    .strictObject({
+      entries: count.max(200).default(200),
+      megabytes: z.number().positive().max(4).default(4)
+    })
+    .prefault({})
+});
+
+export type FileConfig = z.output<typeof configSchema>;
+
+export interface Config extends Omit<FileConfig, 'engines' | '$schema'> {
+  engines: Record<string, z.output<typeof engineSettings>>;
+  /** Engines named by flag or environment: only these are offered. */
+  onlyEngines: string[] | undefined;
+  workspace: string;
+  /** The file that was read. */
+  file: string | undefined;
+  strict: boolean;
+}
+
+export interface Flags {
+  workspace?: string | undefined;
+  config?: string | undefined;
+  toolsets?: string | undefined;
+  engines?: string | undefined;
+  onDisconnect?: string | undefined;
+  maxAccess?: string | undefined;
+  strict?: boolean | undefined;
+}
+
+/**
+ * The configuration: flags before environment before file before defaults.
+ * @throws HostError `config_invalid` with the path and reason of each fault
+ */
+export async function loadConfig(
+  flags: Flags,
+  environment: Record<string, string | undefined> = process.env
+): Promise<Config> {
+  const workspace = workspaceOf(flags, environment);
+  const { file, value } = await readConfigFile(workspace, flags.config);
+  const over = overrides(flags, environment);
+  const merged = isObject(value) ? { ...value, ...over } : value;
+  const parsed = configSchema.safeParse(merged ?? {});
+  if (!parsed.success) throw invalid(file, parsed.error);
+  const { $schema, engines, ...rest } = parsed.data;
+  return {
+    ...rest,
+    engines: Object.fromEntries(
+      Object.entries(engines).map(([name, settings]) => [
+        name,
+        settings === true ? {} : settings
+      ])
+    ),
+    onlyEngines: list(flags.engines ?? environment.TROUPE_ENGINES),
+    workspace,
+    file,
+    strict: flags.strict ?? false
+  };
+}
+
+/** `--workspace`, else CLAUDE_PROJECT_DIR, else the working directory. */
+export function workspaceOf(
+  flags: Pick<Flags, 'workspace'>,
+  environment: Record<string, string | undefined>
+): string {
+  const asked =
+    flags.workspace ?? (environment.CLAUDE_PROJECT_DIR || undefined);
+  const path = resolve(asked ?? process.cwd());
+  if (!existsSync(path))
+    throw new HostError(
+      'config_invalid',
+      `The workspace ${path} does not exist.`,
+      'Give an existing directory with --workspace.'
+    );
+  return realpathSync(path);
+}
+
+/** True where the working directory says nothing about the project. */
+export function isNowhere(path: string): boolean {
+  return path === resolve('/') || path === resolve(homedir());
+}
+
+function overrides(
+  flags: Flags,
+  environment: Record<string, string | undefined>
+): Record<string, unknown> {
+  const toolsets = list(flags.toolsets ?? environment.TROUPE_TOOLSETS);
+  const values = {
+    toolsets,
+    onDisconnect: flags.onDisconnect ?? environment.TROUPE_ON_DISCONNECT,
+    maxAccess: flags.maxAccess ?? environment.TROUPE_MAX_ACCESS,
+    maxConcurrent: numberOf(environment.TROUPE_MAX_CONCURRENT),
+    maxDepth: numberOf(environment.TROUPE_MAX_DEPTH)
+  };
+  return Object.fromEntries(
+    Object.entries(values).filter(
+      ([, value]) => value !== undefined && value !== ''
+    )
+  );
+}
+
+const fileNames =
+  /^(\.trouperc(\.(json|ya?ml|js|ts|mjs|cjs))?|troupe\.config\.(json|ya?ml|js|ts|mjs|cjs))$/;
+
+/** cosmiconfig costs start-up time, so it is loaded when there is a file. */
+async function readConfigFile(
+  workspace: string,
+  asked: string | undefined
+): Promise<{ file: string | undefined; value: unknown }> {
+  if (asked === undefined && !mayHaveConfig(workspace))
+    return { file: undefined, value: {} };
+  const { cosmiconfig } = await import('cosmiconfig');
+  const explorer = cosmiconfig('troupe', {
+    searchPlaces: [
+      'package.json',
+      '.trouperc',
+      ...['json', 'yaml', 'yml', 'js', 'mjs', 'cjs'].flatMap((extension) => [
+        `.trouperc.${extension}`,
+        `.config/trouperc.${extension}`,
+        `troupe.config.${extension}`
+      ])
+    ]
+  });
+  try {
+    const found =
+      asked === undefined
+        ? await explorer.search(workspace)
+        : await explorer.load(resolve(asked));
+    return { file: found?.filepath, value: found?.config };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new HostError(
+      'config_invalid',
+      `The configuration cannot be read: ${reason}`,
+      'Mend or remove the file; docs/configuration.md shows every key.'
+    );
+  }
+}
+
+function mayHaveConfig(workspace: string): boolean {
+  const names = readdirSync(workspace);
+  if (names.some((name) => fileNames.test(name))) return true;
+  if (names.includes('.config'))
+    return readdirSync(join(workspace, '.config')).some((name) =>
+      name.startsWith('trouperc')
+    );
+  return (readIfThere(join(workspace, 'package.json')) ?? '').includes(
+    '"troupe"'
+  );
+}
+
+/** Where relative paths of the configuration start. */
+export function baseDirectoryOf(config: Config): string {
+  return config.file ? dirname(config.file) : config.workspace;
+}
+
+function invalid(file: string | undefined, error: z.ZodError): HostError {
+  const faults = error.issues.map(
+    (issue) => `${issue.path.join('.') || '(root)'}: ${issue.message}`
+  );
+  return new HostError(
+    'config_invalid',
+    `The configuration ${file ?? '(flags and environment)'} is not valid: ${faults.join('; ')}`,
+    'docs/configuration.md shows every key.'
+  );
+}
+
+function list(text: string | undefined): string[] | undefined {
+  const names = text
+    ?.split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  return names && names.length > 0 ? names : undefined;
+}
+
+/** Not a number stays text, so that the schema names it. */
+function numberOf(text: string | undefined): number | string | undefined {
+  if (text === undefined || text === '') return undefined;
+  return Number.isFinite(Number(text)) ? Number(text) : text;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

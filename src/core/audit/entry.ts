@@ -1,0 +1,154 @@
+import { readEnds } from '../state/text-file.ts';
+import type { FinishedRecord, JournalText, SpawnedRecord } from './journal.ts';
+
+/** One agent in the log: how it began and, when it has, how it ended. */
+export interface Entry {
+  spawned: SpawnedRecord;
+  finished?: FinishedRecord;
+}
+
+/** Above twice this many characters a text is cut to its two ends. */
+const endChars = 25_000;
+const titleChars = 80;
+
+/**
+ * An agent's entry in IAC.md. Texts from outside stand either inside a fence
+ * longer than any run of backticks in them, or on one line with everything
+ * that could mean something to markdown made harmless, so none can forge,
+ * split or break an entry.
+ */
+export async function renderEntry(
+  entry: Entry,
+  workspace: string,
+  redact: (text: string) => string
+): Promise<string> {
+  const { spawned, finished } = entry;
+  const load = (text: JournalText) => textOf(text, workspace, redact);
+  const parts = [
+    `### 🤖 ${oneLine(spawned.task, titleChars) || '(no words)'}`,
+    `${statusOf(finished)} | ${factsOf(spawned, finished)}`,
+    '',
+    block('📥 Input', spawned.prompt.chars, await load(spawned.prompt))
+  ];
+  if (finished) {
+    const { result, error } = finished;
+    if (result.chars > 0 || !error)
+      parts.push(block('📤 Output', result.chars, await load(result)));
+    if (error && error !== oneLine(error, errorChars))
+      parts.push(block('❗ Error', error.length, error));
+  }
+  return `${parts.join('\n')}\n---\n`;
+}
+
+const errorChars = 300;
+
+function statusOf(finished: FinishedRecord | undefined): string {
+  if (!finished) return '- [ ] ⏳ **Running**';
+  const seconds = `${(finished.duration_ms / 1000).toFixed(1)}s`;
+  const cost =
+    finished.cost_usd === null ? '' : `, $${finished.cost_usd.toFixed(4)}`;
+  const error = oneLine(finished.error ?? '', errorChars);
+  const because = error === '' ? '' : `: ${error}`;
+  switch (finished.status) {
+    case 'completed':
+      return `- [x] ✅ **Done** (${seconds}${cost})`;
+    case 'failed':
+      return `- [x] ❌ **Failed**${because} (${seconds}${cost})`;
+    case 'timeout':
+      return `- [x] ⌛ **Timed out**${because} (${seconds}${cost})`;
+    case 'canceled':
+      return `- [x] ⏹ **Canceled**${because} (${seconds}${cost})`;
+    case 'interrupted':
+      return `- [x] ⚠️ **Interrupted**${because} (${seconds}${cost})`;
+  }
+}
+
+function factsOf(
+  spawned: SpawnedRecord,
+  finished: FinishedRecord | undefined
+): string {
+  const model = finished?.model ?? spawned.model ?? 'default';
+  const facts = [
+    `\`#${spawned.agent_id}\``,
+    `${oneLine(spawned.label, 40)} (${oneLine(model, 80)}) [${spawned.kind.toUpperCase()}]`,
+    utc(spawned.created_at),
+    `Tools: ${spawned.tools === null ? 'none' : oneLine(spawned.tools, 120)}`
+  ];
+  if (spawned.kind === 'cli')
+    facts.push(`Access: ${spawned.access} (${spawned.enforcement})`);
+  if (spawned.continues) facts.push(`Continues: \`#${spawned.continues}\``);
+  if (spawned.parent) facts.push(`Spawned by: \`#${spawned.parent}\``);
+  return facts.join(' | ');
+}
+
+function block(title: string, chars: number, text: string): string {
+  const fence = '`'.repeat(Math.max(3, longestTicks(text) + 1));
+  return [
+    '<details>',
+    `<summary>${title} (${chars} chars)</summary>`,
+    '',
+    fence,
+    text,
+    fence,
+    '',
+    '</details>',
+    ''
+  ].join('\n');
+}
+
+async function textOf(
+  text: JournalText,
+  workspace: string,
+  redact: (text: string) => string
+): Promise<string> {
+  if (text.text !== undefined) return text.text;
+  const path = text.path ?? '';
+  try {
+    const ends = await readEnds(`${workspace}/${path}`, endChars, endChars);
+    if (ends.totalChars <= 2 * endChars) return redact(ends.head + ends.tail);
+    const left = ends.totalChars - 2 * endChars;
+    const notice = `… ${left} characters left out; the whole text is in ${path} …`;
+    return redact(`${ends.head}\n\n${notice}\n\n${ends.tail}`);
+  } catch {
+    return `(the text was in ${path}, which is gone)`;
+  }
+}
+
+/**
+ * A text on one line, harmless in a heading, a table cell or a list item:
+ * control and direction characters go, marks that mean something get look-alikes.
+ */
+export function oneLine(text: string, maximumChars: number): string {
+  const flat = text
+    .replace(
+      /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g,
+      ' '
+    )
+    .replace(/\s+/g, ' ')
+    .trim();
+  const characters = [...flat];
+  const cut =
+    characters.length > maximumChars
+      ? `${characters.slice(0, maximumChars - 1).join('')}…`
+      : flat;
+  return cut.replace(/[`<>|]/g, (mark) => lookalikes[mark] ?? mark);
+}
+
+/** What could end a code span, open a comment or split a cell. */
+const lookalikes: Record<string, string> = {
+  '`': "'",
+  '<': '‹',
+  '>': '›',
+  '|': '¦'
+};
+
+export function utc(iso: string): string {
+  return `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+}
+
+function longestTicks(text: string): number {
+  let longest = 0;
+  for (const run of text.match(/`+/g) ?? [])
+    longest = Math.max(longest, run.length);
+  return longest;
+}

@@ -1,0 +1,213 @@
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  closeSync,
+  openSync,
+  statSync,
+  writeFileSync,
+  writeSync
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { FailureCode, Usage } from '../../plugin.ts';
+import type { EndStatus, RunRecord } from '../runs/run.ts';
+import { ensureDirectory } from '../state/directories.ts';
+
+/** A text in the journal: inline when short, else by hash and file. */
+export interface JournalText {
+  chars: number;
+  text?: string;
+  sha256?: string;
+  /** Relative to the workspace. */
+  path?: string;
+}
+
+export interface SpawnedRecord {
+  type: 'spawned';
+  agent_id: string;
+  engine: string;
+  label: string;
+  kind: 'cli' | 'api';
+  model: string | null;
+  tools: string | null;
+  access: string;
+  enforcement: string;
+  cwd: string;
+  task: string;
+  parent: string | null;
+  continues: string | null;
+  created_at: string;
+  prompt: JournalText;
+}
+
+export interface FinishedRecord {
+  type: 'finished';
+  agent_id: string;
+  status: EndStatus;
+  error: string | null;
+  error_code: FailureCode | null;
+  model: string | null;
+  exit_code: number | null;
+  cost_usd: number | null;
+  usage: Usage | null;
+  duration_ms: number;
+  completed_at: string;
+  result: JournalText;
+}
+
+export interface CancelRecord {
+  type: 'cancel_requested';
+  agent_id: string;
+  reason: string | null;
+}
+
+export type JournalEvent = SpawnedRecord | FinishedRecord | CancelRecord;
+
+export type JournalRecord = JournalEvent & {
+  writer: string;
+  n: number;
+  prev: string;
+  at: string;
+};
+
+/** A record is one write of at most this many bytes. */
+export const maximumRecordBytes = 64 * 1024;
+/** Texts up to this many characters of JSON stand in the record itself. */
+const inlineChars = 12_000;
+export const firstLink = '0'.repeat(64);
+
+/**
+ * `logs/iac.jsonl`: what happened, append-only, for all servers of a
+ * workspace. No lock: a record is one O_APPEND write, framed by newlines, and
+ * each writer chains its own records by hash, so nobody can stall anybody and
+ * every edit or deletion shows.
+ */
+export class Journal {
+  readonly path: string;
+  readonly writer = randomBytes(4).toString('hex');
+  #n = 0;
+  #prev = firstLink;
+  readonly #head: string;
+  readonly #redact: (text: string) => string;
+
+  /**
+   * @param headDirectory where the newest link of each chain is noted, apart
+   *   from the journal, so that a cut end shows
+   */
+  constructor(
+    path: string,
+    headDirectory: string,
+    redact: (text: string) => string
+  ) {
+    this.path = path;
+    this.#head = join(headDirectory, this.writer);
+    this.#redact = redact;
+  }
+
+  /**
+   * Appends one event. Secrets are taken out here, so none can be forgotten.
+   * @throws the system's error when the disk does not take it whole; the
+   *   torn line is recognised by `verify` and the chain goes on.
+   */
+  append(event: JournalEvent, at = new Date()): void {
+    const record = {
+      writer: this.writer,
+      n: this.#n,
+      prev: this.#prev,
+      at: at.toISOString(),
+      ...this.#clean(event)
+    };
+    const line = JSON.stringify(record);
+    ensureDirectory(dirname(this.path));
+    appendWhole(this.path, line);
+    this.#prev = hashOf(line);
+    ensureDirectory(dirname(this.#head));
+    writeFileSync(this.#head, `${this.#n} ${this.#prev}\n`, { mode: 0o600 });
+    this.#n += 1;
+  }
+
+  /** A text for a record: short ones inline, long ones by reference. */
+  textOf(text: string, path: string): JournalText {
+    const clean = this.#redact(text);
+    const chars = text.length;
+    if (JSON.stringify(clean).length <= inlineChars)
+      return { chars, text: clean };
+    return { chars, sha256: hashOf(text), path };
+  }
+
+  #clean(event: JournalEvent): JournalEvent {
+    switch (event.type) {
+      case 'spawned':
+        return { ...event, task: this.#short(event.task, 400) };
+      case 'finished':
+        return {
+          ...event,
+          error: event.error === null ? null : this.#short(event.error, 4000)
+        };
+      case 'cancel_requested':
+        return {
+          ...event,
+          reason: event.reason === null ? null : this.#short(event.reason, 2000)
+        };
+    }
+  }
+
+  #short(text: string, chars: number): string {
+    return this.#redact(text).slice(0, chars);
+  }
+}
+
+export function spawnedEvent(
+  record: RunRecord,
+  prompt: JournalText
+): SpawnedRecord {
+  const { agent_id, engine, label, kind, model, tools, access } = record;
+  const { enforcement, cwd, task, parent, continues, created_at } = record;
+  return {
+    type: 'spawned',
+    agent_id,
+    engine,
+    label,
+    kind,
+    model,
+    tools,
+    access,
+    enforcement,
+    cwd,
+    task,
+    parent,
+    continues,
+    created_at,
+    prompt
+  };
+}
+
+/** Where the journal lies in a workspace's log directory. */
+export function journalPath(logDirectory: string): string {
+  return join(logDirectory, 'iac.jsonl');
+}
+
+export function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+export function journalSize(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/**
+ * One write: a newline in front isolates whatever a killed writer left torn.
+ */
+function appendWhole(path: string, line: string): void {
+  const bytes = Buffer.from(`\n${line}\n`);
+  if (bytes.length > maximumRecordBytes)
+    throw new RangeError(`A journal record of ${bytes.length} bytes`);
+  const descriptor = openSync(path, 'a', 0o600);
+  try {
+    const written = writeSync(descriptor, bytes);
+    if (written < bytes.length)
+      throw Object.assign(new Error('ENOSPC: short write to the journal'), {
+        code: 'ENOSPC'
+      });
+  } finally {
+    closeSync(descriptor);
+  }
+}

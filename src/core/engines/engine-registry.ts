@@ -1,0 +1,105 @@
+import type { Access, CliEngine, Enforcement, Engine } from '../../plugin.ts';
+import { HostError } from '../errors.ts';
+
+export interface EngineSettings {
+  enabled?: boolean | undefined;
+  command?: string | undefined;
+  args?: string[] | undefined;
+  model?: string | undefined;
+  timeoutSeconds?: number | undefined;
+  idleTimeoutSeconds?: number | undefined;
+  baseUrl?: string | undefined;
+  env?: Record<string, string> | undefined;
+}
+
+/** A plugin that was asked for and could not be taken. */
+export interface PluginFault {
+  plugin: string;
+  problem: string;
+}
+
+/** The engines of this host, by name, each with the user's settings. */
+export class EngineRegistry {
+  readonly #engines = new Map<string, Engine>();
+  readonly #settings: Record<string, EngineSettings>;
+  readonly faults: PluginFault[];
+
+  constructor(
+    engines: Engine[],
+    settings: Record<string, EngineSettings>,
+    faults: PluginFault[] = []
+  ) {
+    for (const engine of engines) this.#engines.set(engine.name, engine);
+    this.#settings = settings;
+    this.faults = faults;
+  }
+
+  /** In the order they were registered. */
+  all(): Engine[] {
+    return [...this.#engines.values()];
+  }
+
+  find(name: string): Engine | undefined {
+    return this.#engines.get(name);
+  }
+
+  /** @throws HostError `unknown_engine` with the names there are. */
+  get(name: string): Engine {
+    const engine = this.#engines.get(name);
+    if (engine) return engine;
+    throw new HostError(
+      'unknown_engine',
+      `There is no engine "${name}".`,
+      `Use one of: ${[...this.#engines.keys()].join(', ')}.`
+    );
+  }
+
+  settingsOf(name: string): EngineSettings {
+    return this.#settings[name] ?? {};
+  }
+
+  /** The program an engine runs, after the user's settings. */
+  commandOf(engine: CliEngine): string {
+    return this.settingsOf(engine.name).command ?? engine.command;
+  }
+
+  /** The provider's model name, or undefined for the engine's own default. */
+  modelOf(engine: Engine, asked: string | undefined): string | undefined {
+    const name =
+      asked ?? this.settingsOf(engine.name).model ?? engine.models?.default;
+    if (name === undefined) return undefined;
+    const aliases = engine.models?.aliases ?? {};
+    return Object.hasOwn(aliases, name) ? aliases[name] : name;
+  }
+
+  /** Seconds until a run is stopped. */
+  timeoutOf(engine: Engine, prompt: string): number {
+    const configured = this.settingsOf(engine.name).timeoutSeconds;
+    if (configured !== undefined) return configured;
+    const declared = engine.timeoutSeconds ?? 300;
+    return typeof declared === 'function' ? declared(prompt) : declared;
+  }
+
+  /** Seconds without output until a run is stopped; 0 for never. */
+  idleTimeoutOf(engine: Engine): number {
+    const configured = this.settingsOf(engine.name).idleTimeoutSeconds;
+    if (configured !== undefined) return configured;
+    return engine.kind === 'cli' ? (engine.idleTimeoutSeconds ?? 600) : 0;
+  }
+}
+
+export function enforcementOf(engine: Engine, access: Access): Enforcement {
+  if (engine.kind === 'api') return 'enforced';
+  return engine.access?.[access] ?? 'asked';
+}
+
+export function labelOf(engine: Engine): string {
+  return (
+    engine.label ?? engine.name.charAt(0).toUpperCase() + engine.name.slice(1)
+  );
+}
+
+/** `x-y` → `spawn_x_y`. */
+export function toolNameOf(engine: Engine): string {
+  return `spawn_${engine.name.replaceAll('-', '_')}`;
+}

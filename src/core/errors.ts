@@ -1,0 +1,63 @@
+/**
+ * What a caller can mend. Agents that fail are not errors: they end with an
+ * outcome. The list is closed; docs/errors.md explains each code.
+ */
+export const hostErrorCodes = [
+  'invalid_input',
+  'unknown_agent',
+  'unknown_engine',
+  'unknown_tool',
+  'cwd_outside',
+  'cwd_missing',
+  'at_capacity',
+  'depth_limit',
+  'spawn_rate',
+  'session_busy',
+  'no_session',
+  'storage_full',
+  'storage_unwritable',
+  'config_invalid',
+  'internal'
+] as const;
+
+export type HostErrorCode = (typeof hostErrorCodes)[number];
+
+/** Carries a stable code, one sentence, and what to do next. */
+export class HostError extends Error {
+  readonly code: HostErrorCode;
+  readonly hint: string;
+
+  constructor(code: HostErrorCode, message: string, hint: string) {
+    super(message);
+    this.name = 'HostError';
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+/** The errno name of a failed system call, or undefined. */
+export function errnoOf(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined;
+  const code: unknown = Reflect.get(error, 'code');
+  return typeof code === 'string' ? code : undefined;
+}
+
+/**
+ * Turns a failed write into an error a user can act on; anything that is not
+ * a system error is handed back as it is.
+ */
+export function storageError(error: unknown, path: string): unknown {
+  const code = errnoOf(error);
+  if (code === undefined || error instanceof HostError) return error;
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new HostError(
+      'storage_full',
+      `The disk that holds ${path} is full.`,
+      'Free some space and call again; nothing was started.'
+    );
+  return new HostError(
+    'storage_unwritable',
+    `${path} cannot be written (${code}).`,
+    'Check owner and permissions of logs/ and .agents/ in the workspace, or start with --workspace elsewhere.'
+  );
+}

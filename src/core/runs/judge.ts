@@ -1,0 +1,150 @@
+import type { Failure, FailureCode, Reply } from '../../plugin.ts';
+import type { EndStatus, StopRequest } from './run.ts';
+
+export interface Evidence {
+  reply: Reply;
+  /** Undefined when the supervisor left none. */
+  exitCode: number | undefined;
+  stop: StopRequest | undefined;
+  /** The run was claimed as never to start. */
+  neverStarted: boolean;
+  /** The end of stderr. */
+  errorText: string;
+  /** Text of a failure → code, the engine's table before ours. */
+  classify: (text: string) => FailureCode | undefined;
+  label: string;
+}
+
+export interface Verdict {
+  status: EndStatus;
+  error: string | null;
+  error_code: FailureCode | null;
+}
+
+/**
+ * How a run ended, from durable facts only, so that every process that looks
+ * says the same. A run is completed when the engine said so itself, with exit
+ * code 0, and nobody stopped it; everything else has a reason.
+ */
+export function judge(evidence: Evidence): Verdict {
+  const { stop, neverStarted, exitCode, reply, label } = evidence;
+  if (stop) return stopped(stop, label, neverStarted);
+  if (neverStarted)
+    return failed(
+      'interrupted',
+      'interrupted',
+      'Never started: the server that had it queued is gone. Spawn it again.'
+    );
+  if (reply.failure) return fromFailure(reply.failure);
+  if (exitCode === undefined)
+    return failed(
+      'interrupted',
+      'interrupted',
+      `${label} was killed from outside before it ended; its output so far is kept.`
+    );
+  if (exitCode !== 0) return nonZero(evidence, exitCode);
+  if (!reply.finished)
+    return failed(
+      'failed',
+      'bad_output',
+      `${label} exited with code 0 but its output ends before its final event.`
+    );
+  if (reply.text.trim() === '')
+    return failed('failed', 'bad_output', `${label} ended without any answer.`);
+  return { status: 'completed', error: null, error_code: null };
+}
+
+function stopped(
+  stop: StopRequest,
+  label: string,
+  neverStarted: boolean
+): Verdict {
+  const because = stop.reason ? `: ${stop.reason}` : '';
+  const when = neverStarted ? ' before it started' : '';
+  switch (stop.why) {
+    case 'canceled':
+      return failed('canceled', 'canceled', `Canceled${when}${because}`);
+    case 'timeout':
+      return failed(
+        'timeout',
+        'timeout',
+        `${label} was stopped at its time limit; output so far is kept. Spawn again with a larger timeout.`
+      );
+    case 'idle_timeout':
+      return failed(
+        'timeout',
+        'idle_timeout',
+        `${label} was stopped because it had put out nothing for too long.`
+      );
+    case 'output_limit':
+      return failed(
+        'failed',
+        'output_limit',
+        `${label} was stopped because its output passed the limit.`
+      );
+    case 'disconnect':
+      return failed(
+        'interrupted',
+        'interrupted',
+        `Stopped${when} because its server's client left (onDisconnect: stop).`
+      );
+  }
+}
+
+function nonZero(evidence: Evidence, exitCode: number): Verdict {
+  const { errorText, classify, label } = evidence;
+  const text = errorText.trim();
+  const said = text === '' ? '' : `: ${lastLines(text)}`;
+  const code = classify(text);
+  if (code) return failed('failed', code, `${label} failed${said}`);
+  const signal = signals.get(exitCode);
+  if (signal)
+    return failed(
+      'interrupted',
+      'interrupted',
+      `${label} was killed from outside (${signal})${said}`
+    );
+  if (exitCode === 126 || exitCode === 127)
+    return failed('failed', 'spawn_failed', `${label} could not start${said}`);
+  return failed(
+    'failed',
+    'bad_output',
+    `${label} exited with code ${exitCode}${said}`
+  );
+}
+
+/** 128 + number, for the signals that end programs. */
+const signals = new Map([
+  [129, 'SIGHUP'],
+  [130, 'SIGINT'],
+  [131, 'SIGQUIT'],
+  [134, 'SIGABRT'],
+  [135, 'SIGBUS'],
+  [136, 'SIGFPE'],
+  [137, 'SIGKILL'],
+  [139, 'SIGSEGV'],
+  [141, 'SIGPIPE'],
+  [143, 'SIGTERM']
+]);
+
+function fromFailure(failure: Failure): Verdict {
+  return failed(
+    failure.code === 'canceled' || failure.code === 'interrupted'
+      ? failure.code
+      : 'failed',
+    failure.code,
+    failure.message
+  );
+}
+
+function failed(
+  status: EndStatus,
+  error_code: FailureCode,
+  error: string
+): Verdict {
+  return { status, error_code, error };
+}
+
+function lastLines(text: string): string {
+  return text.length > 1500 ? `…${text.slice(-1500)}` : text;
+}

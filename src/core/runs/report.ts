@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import { readEnds, readSlice } from '../state/text-file.ts';
+import type { Outcome, Run, RunRecord } from './run.ts';
+import type { RunStore } from './run-store.ts';
+import type { RunTracker } from './run-tracker.ts';
+
+/** Characters of agents' text that one answer carries inline. */
+export const inlineChars = 20_000;
+
+/** A run as `result` answers it, whether it runs or has ended. */
+export async function reportRun(
+  run: Run,
+  store: RunStore,
+  tracker: RunTracker,
+  offset?: number,
+  budget = inlineChars
+): Promise<Record<string, unknown>> {
+  if (!run.outcome) return reportActive(run, tracker);
+  return reportEnded(run.record, run.outcome, store, offset, budget);
+}
+
+async function reportActive(
+  run: Run,
+  tracker: RunTracker
+): Promise<Record<string, unknown>> {
+  const { record, status } = run;
+  const progress = (await tracker.reply(record.agent_id))?.progress;
+  const doing = progress ? ` Last seen: ${progress}` : '';
+  return {
+    agent_id: record.agent_id,
+    agent_type: record.engine,
+    status,
+    elapsed_seconds: secondsSince(record),
+    ...(progress ? { progress } : {}),
+    message:
+      status === 'queued'
+        ? 'Waiting for a free place; it starts by itself. Call wait_for_agents.'
+        : `Still running.${doing} Call wait_for_agents to wait for it.`
+  };
+}
+
+async function reportEnded(
+  record: RunRecord,
+  outcome: Outcome,
+  store: RunStore,
+  offset: number | undefined,
+  budget: number
+): Promise<Record<string, unknown>> {
+  const path = join(store.directoryOf(record.agent_id), outcome.result_file);
+  const text = await boundedText(path, offset, budget);
+  return {
+    agent_id: record.agent_id,
+    agent_type: record.engine,
+    model: outcome.model ?? 'default',
+    success: outcome.status === 'completed',
+    status: outcome.status,
+    ...text,
+    error: outcome.error,
+    error_code: outcome.error_code,
+    cost_usd: outcome.cost_usd,
+    usage: outcome.usage,
+    duration_seconds: outcome.duration_ms / 1000,
+    started_at: outcome.started_at ?? record.created_at,
+    completed_at: outcome.completed_at,
+    ...(outcome.session_id === null ? {} : { session_id: outcome.session_id }),
+    ...(outcome.denials.length === 0 ? {} : { denials: outcome.denials }),
+    full_output: path
+  };
+}
+
+/** Seconds an active run has been there. */
+export function secondsSince(record: RunRecord): number {
+  const since = Date.now() - Date.parse(record.created_at);
+  return Math.max(0, Math.round(since / 1000));
+}
+
+/** The whole text when it fits, else its two ends, or a part on request. */
+async function boundedText(
+  path: string,
+  offset: number | undefined,
+  budget: number
+): Promise<Record<string, unknown>> {
+  if (offset !== undefined && offset > 0) {
+    const { text, totalChars } = await readSlice(path, offset, budget);
+    const next = offset + text.length;
+    const more = next < totalChars;
+    return {
+      result: text,
+      truncated: true,
+      total_chars: totalChars,
+      ...(more ? { next_offset: next } : {})
+    };
+  }
+  const headChars = Math.ceil(budget * 0.6);
+  const { head, tail, totalChars } = await readEnds(
+    path,
+    headChars,
+    budget - headChars
+  );
+  if (totalChars <= budget) return { result: head + tail };
+  const notice = '\n\n… [cut: the whole text is in full_output] …\n\n';
+  const shownHead = withoutHalfPair(head);
+  return {
+    result: `${shownHead}${notice}${tail}`,
+    truncated: true,
+    total_chars: totalChars,
+    next_offset: shownHead.length
+  };
+}
+
+/** A cut may not leave half of a character behind. */
+function withoutHalfPair(text: string): string {
+  return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
+}

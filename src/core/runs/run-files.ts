@@ -1,0 +1,169 @@
+import {
+  appendFileSync,
+  closeSync,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { createOnce, readIfThere } from '../state/atomic-file.ts';
+import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
+
+/**
+ * The small files in an agent's folder, each with one writer at a time:
+ *
+ * prompt.txt   the caller's words              spawner, before the answer
+ * stdin        what the engine is given, where it differs
+ * record.json  what was asked                  spawner, before the answer
+ * claim        who starts it, or that nobody   created exclusively
+ * stdout, stderr                               the engine
+ * events.jsonl stop requests, state changes    anyone, one append a line
+ * exit         exit code, laid out beforehand  supervisor
+ * result.txt   final text                      whoever settles
+ * outcome.json how it ended                    created exclusively
+ */
+export interface Claim {
+  /** Absent until the supervisor has written itself down, and for `never`. */
+  supervisor: ProcessIdentity | undefined;
+  watchdogs: number[];
+  /** Somebody declared that the run never starts. */
+  never: boolean;
+}
+
+const exitFileBytes = 32;
+
+export const emptyExitFile = `${' '.repeat(exitFileBytes - 1)}\n`;
+
+/** Undefined while nobody has claimed the run. */
+export function claimOf(directory: string, place: string): Claim | undefined {
+  const text = readIfThere(join(directory, 'claim'));
+  if (text === undefined) return undefined;
+  const [first = '', second = ''] = text.split('\n');
+  const [pid = '', start = ''] = first.split(' ');
+  const written = text.includes('\n');
+  const supervisor =
+    written && /^\d+$/.test(pid)
+      ? { pid: Number(pid), start, place }
+      : undefined;
+  const watchdogs = second.split(' ').filter(Boolean).map(Number);
+  return { supervisor, watchdogs, never: first === 'never' };
+}
+
+/** Declares that a run never starts. False when somebody claimed it before. */
+export function claimNeverStarts(directory: string): boolean {
+  return createOnce(join(directory, 'claim'), 'never\n');
+}
+
+/** When the run began, by the claim's own time. */
+export function startedAt(directory: string): Date | undefined {
+  return timeOf(join(directory, 'claim'));
+}
+
+/** When the exit code was written. */
+export function exitedAt(directory: string): Date | undefined {
+  return hasExited(directory) ? timeOf(join(directory, 'exit')) : undefined;
+}
+
+/** The engine's exit code; signals show as 128 + number. */
+export function exitCodeOf(directory: string): number | undefined {
+  const text = readIfThere(join(directory, 'exit'))?.split('\n')[0]?.trim();
+  return text && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+export function hasExited(directory: string): boolean {
+  return exitCodeOf(directory) !== undefined;
+}
+
+/** Records that we end a run, before the first signal. */
+export function requestStop(
+  directory: string,
+  why: StopReason,
+  reason?: string
+): void {
+  addEvent(directory, {
+    type: 'stop',
+    why,
+    ...(reason === undefined ? {} : { reason })
+  });
+}
+
+/** One line in the agent's event file. Never throws: facts lie elsewhere. */
+export function addEvent(
+  directory: string,
+  event: Record<string, unknown> & { type: string }
+): void {
+  const line = JSON.stringify({ at: new Date().toISOString(), ...event });
+  appendFileSync(join(directory, 'events.jsonl'), `${line}\n`, { mode: 0o600 });
+}
+
+/** The first stop request, which decides; undefined when there was none. */
+export function stopRequestOf(directory: string): StopRequest | undefined {
+  for (const line of (readIfThere(join(directory, 'events.jsonl')) ?? '').split(
+    '\n'
+  )) {
+    const event = parse(line);
+    if (event?.type !== 'stop') continue;
+    const why = stopReasons.find((known) => known === event.why);
+    const reason = event.reason;
+    if (why)
+      return {
+        type: 'stop',
+        why,
+        ...(typeof reason === 'string' ? { reason } : {})
+      };
+  }
+  return undefined;
+}
+
+const stopReasons: StopReason[] = [
+  'canceled',
+  'timeout',
+  'idle_timeout',
+  'output_limit',
+  'disconnect'
+];
+
+/** The last bytes of a text file, for error texts. */
+export function tailOf(path: string, bytes: number): string {
+  const text = readTailBytes(path, bytes);
+  return text.toString('utf8');
+}
+
+function readTailBytes(path: string, bytes: number): Buffer {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch {
+    return Buffer.alloc(0);
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    const tail = Buffer.alloc(Math.min(bytes, size));
+    const count = readSync(
+      descriptor,
+      tail,
+      0,
+      tail.length,
+      size - tail.length
+    );
+    return tail.subarray(0, count);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function timeOf(path: string): Date | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mtime;
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === 'object' && value !== null
+      ? Object.fromEntries(Object.entries(value))
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}

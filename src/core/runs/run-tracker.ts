@@ -1,0 +1,211 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Reply } from '../../plugin.ts';
+import { HostError } from '../errors.ts';
+import { sizeOf } from '../state/text-file.ts';
+import type { Processes } from './ports.ts';
+import { ReplyReader } from './reply-reader.ts';
+import type { Run, RunRecord } from './run.ts';
+import { claimNeverStarts, claimOf, requestStop } from './run-files.ts';
+import { liveStateOf } from './run-state.ts';
+import type { RunStore } from './run-store.ts';
+import { finishSettling, type SettleDependencies, settle } from './settle.ts';
+
+export interface TrackerDependencies extends SettleDependencies {
+  store: RunStore;
+  processes: Processes;
+  /** Something began, ended or changed. */
+  onChange: () => void;
+  onProblem: (problem: unknown) => void;
+}
+
+/** An outcome this old is no longer being written by its settler. */
+const settlingMs = 3000;
+/** A mark without folder this old belongs to a spawn that was never answered. */
+const draftMs = 60_000;
+/** Past its time limit by this much, a run's own watchdog must be gone. */
+const overdueMs = 10_000;
+
+/** Knows every run of the workspace, whoever started it, as it stands now. */
+export class RunTracker {
+  readonly #with: TrackerDependencies;
+  readonly #settling = new Map<string, Promise<void>>();
+  readonly #readers = new Map<string, ReplyReader>();
+  readonly #seenSince = new Map<string, number>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(dependencies: TrackerDependencies) {
+    this.#with = dependencies;
+  }
+
+  /**
+   * A run as it stands; one that has ended is settled first.
+   * @throws HostError `storage_full` when its end cannot be written down
+   */
+  async run(agentId: string): Promise<Run | undefined> {
+    const { store } = this.#with;
+    const record = store.recordOf(agentId);
+    if (!record) return undefined;
+    const status = await this.refresh(record);
+    if (status !== 'ended') return { record, status };
+    const outcome = store.outcomeOf(agentId);
+    if (!outcome)
+      throw new HostError(
+        'storage_full',
+        `Agent ${agentId} has ended, but its result cannot be written down.`,
+        'Free space on the disk that holds .agents/ and ask again; its output is kept.'
+      );
+    return { record, status: outcome.status, outcome };
+  }
+
+  /** Settles a run that has ended; says where it stands then. */
+  async refresh(record: RunRecord): Promise<'queued' | 'running' | 'ended'> {
+    const { store, processes } = this.#with;
+    const { agent_id: id } = record;
+    if (store.outcomeOf(id)) return 'ended';
+    const state = liveStateOf(record, store.directoryOf(id), processes);
+    if (state === 'queued' || state === 'running') return state;
+    await this.#settle(record, state);
+    if (store.outcomeOf(id)) return 'ended';
+    const again = liveStateOf(record, store.directoryOf(id), processes);
+    return again === 'queued' || again === 'running' ? again : 'ended';
+  }
+
+  /** Runs that are queued or running, oldest first. */
+  async active(): Promise<Run[]> {
+    const { store } = this.#with;
+    const runs: Run[] = [];
+    for (const id of store.openIds()) {
+      const record = store.recordOf(id);
+      if (!record) continue;
+      const status = await this.refresh(record);
+      if (status !== 'ended') runs.push({ record, status });
+    }
+    return runs;
+  }
+
+  /** What a running agent has said so far. */
+  async reply(agentId: string): Promise<Reply | undefined> {
+    const { store, engineOf } = this.#with;
+    const engine = engineOf(store.recordOf(agentId)?.engine ?? '');
+    if (engine?.kind !== 'cli') return undefined;
+    const reader =
+      this.#readers.get(agentId) ??
+      new ReplyReader(engine, store.directoryOf(agentId));
+    this.#readers.set(agentId, reader);
+    return reader.read();
+  }
+
+  /** Looks after every open run; called once a second while we live. */
+  async tick(): Promise<void> {
+    const { store, onProblem } = this.#with;
+    for (const id of store.openIds()) {
+      try {
+        await this.#attend(id);
+      } catch (problem) {
+        onProblem(problem);
+      }
+    }
+  }
+
+  /** Calls back after every settled run, until unsubscribed. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** A run of ours has ended, or one was changed by a cancel. */
+  async look(agentId: string): Promise<void> {
+    const record = this.#with.store.recordOf(agentId);
+    if (record) await this.refresh(record);
+  }
+
+  async #attend(id: string): Promise<void> {
+    const { store } = this.#with;
+    const record = store.recordOf(id);
+    if (!record) {
+      if (!store.has(id) && store.markAge(id) > draftMs) store.close(id);
+      return;
+    }
+    if (store.outcomeOf(id)) {
+      if (outcomeAge(store.directoryOf(id)) > settlingMs)
+        await finishSettling(id, this.#with);
+      return;
+    }
+    if ((await this.refresh(record)) === 'running') await this.#enforce(record);
+  }
+
+  /** Limits that a run's own watchdog should have kept. */
+  async #enforce(record: RunRecord): Promise<void> {
+    const { store } = this.#with;
+    const { agent_id: id, timeout_seconds, output_limit_bytes } = record;
+    const directory = store.directoryOf(id);
+    const since = this.#seenSince.get(id) ?? performance.now();
+    this.#seenSince.set(id, since);
+    const ranMs = performance.now() - since;
+    if (timeout_seconds > 0 && ranMs > timeout_seconds * 1000 + overdueMs)
+      await this.#stop(record, 'timeout');
+    const output =
+      sizeOf(join(directory, 'stdout')) + sizeOf(join(directory, 'stderr'));
+    if (output_limit_bytes > 0 && output > output_limit_bytes)
+      await this.#stop(record, 'output_limit');
+  }
+
+  async #stop(
+    record: RunRecord,
+    why: 'timeout' | 'output_limit'
+  ): Promise<void> {
+    const { store, processes } = this.#with;
+    const directory = store.directoryOf(record.agent_id);
+    requestStop(directory, why);
+    await processes.stop({
+      agentId: record.agent_id,
+      directory,
+      supervisor: claimOf(directory, record.owner.place)?.supervisor
+    });
+    await this.refresh(record);
+  }
+
+  #settle(record: RunRecord, state: 'ended' | 'lost'): Promise<void> {
+    const { agent_id: id } = record;
+    const running = this.#settling.get(id);
+    if (running) return running;
+    const work = this.#settleNow(record, state).finally(() =>
+      this.#settling.delete(id)
+    );
+    this.#settling.set(id, work);
+    return work;
+  }
+
+  async #settleNow(record: RunRecord, state: 'ended' | 'lost'): Promise<void> {
+    const { store, processes, onChange, onProblem } = this.#with;
+    const { agent_id: id } = record;
+    const directory = store.directoryOf(id);
+    const claim = claimOf(directory, record.owner.place);
+    // Somebody may have started it since we looked: then it is not lost.
+    if (!claim && !claimNeverStarts(directory)) return;
+    if (state === 'lost' || claim?.supervisor)
+      await processes.stop({
+        agentId: id,
+        directory,
+        supervisor: claim?.supervisor
+      });
+    try {
+      await settle(id, this.#with);
+    } catch (problem) {
+      onProblem(problem);
+      return;
+    }
+    this.#readers.delete(id);
+    this.#seenSince.delete(id);
+    onChange();
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+function outcomeAge(directory: string): number {
+  const file = statSync(join(directory, 'outcome.json'), {
+    throwIfNoEntry: false
+  });
+  return file ? Math.abs(Date.now() - file.mtimeMs) : 0;
+}

@@ -1,0 +1,95 @@
+import type { Access, Enforcement, FailureCode, Usage } from '../../plugin.ts';
+
+/** A process that cannot be mistaken for a later one with the same number. */
+export interface ProcessIdentity {
+  pid: number;
+  /** Start time in the system's own notation, compared as text. */
+  start: string;
+  /** Machine, boot and process namespace; elsewhere nothing can be said. */
+  place: string;
+}
+
+export type RunStatus =
+  | 'queued'
+  | 'running'
+  | 'completed'
+  | 'failed'
+  | 'timeout'
+  | 'canceled'
+  | 'interrupted';
+
+export type EndStatus = Exclude<RunStatus, 'queued' | 'running'>;
+
+/** Why we ended a run. Written before any signal is sent. */
+export type StopReason =
+  | 'canceled'
+  | 'timeout'
+  | 'idle_timeout'
+  | 'output_limit'
+  | 'disconnect';
+
+/** What was asked for. Written once, before the spawn is answered. */
+export interface RunRecord {
+  v: 1;
+  agent_id: string;
+  engine: string;
+  label: string;
+  kind: 'cli' | 'api';
+  /** As shown: the resolved name, or null for the engine's default. */
+  model: string | null;
+  access: Access;
+  enforcement: Enforcement;
+  tools: string | null;
+  cwd: string;
+  /** First line of the prompt. */
+  task: string;
+  prompt_chars: number;
+  system_prompt: string | null;
+  timeout_seconds: number;
+  idle_timeout_seconds: number;
+  output_limit_bytes: number;
+  on_disconnect: 'keep' | 'stop';
+  request_id: string | null;
+  created_at: string;
+  owner: ProcessIdentity;
+  parent: string | null;
+  depth: number;
+  /** The agent this one continues, and the engine's session. */
+  continues: string | null;
+  session_id: string | null;
+}
+
+/** How a run ended. Written once; the first writer wins. */
+export interface Outcome {
+  v: 1;
+  status: EndStatus;
+  error: string | null;
+  error_code: FailureCode | null;
+  /** File in the agent's folder that holds the whole answer. */
+  result_file: 'result.txt' | 'stdout';
+  result_chars: number;
+  exit_code: number | null;
+  model: string | null;
+  session_id: string | null;
+  usage: Usage | null;
+  /** Counted over the whole session, for engines that only tell that. */
+  session_usage: Usage | null;
+  cost_usd: number | null;
+  denials: string[];
+  started_at: string | null;
+  completed_at: string;
+  duration_ms: number;
+}
+
+export interface StopRequest {
+  type: 'stop';
+  why: StopReason;
+  reason?: string;
+}
+
+/** A run as it stands now: what was asked, and how it ended if it did. */
+export interface Run {
+  record: RunRecord;
+  status: RunStatus;
+  outcome?: Outcome;
+}

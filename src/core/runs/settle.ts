@@ -1,0 +1,203 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CliEngine, Engine, Reply, Usage } from '../../plugin.ts';
+import type { FinishedRecord, Journal } from '../audit/journal.ts';
+import { classifyWith } from '../engines/failure-codes.ts';
+import { readIfThere, replaceFile } from '../state/atomic-file.ts';
+import { readSlice, sizeOf } from '../state/text-file.ts';
+import { judge } from './judge.ts';
+import { ReplyReader } from './reply-reader.ts';
+import type { Outcome, RunRecord } from './run.ts';
+import {
+  addEvent,
+  claimOf,
+  exitCodeOf,
+  exitedAt,
+  startedAt,
+  stopRequestOf,
+  tailOf
+} from './run-files.ts';
+import type { RunStore } from './run-store.ts';
+
+/** A plain engine's stdout up to this size is trimmed into result.txt. */
+const plainResultBytes = 1024 * 1024;
+
+export interface SettleDependencies {
+  store: RunStore;
+  journal: Journal;
+  engineOf: (name: string) => Engine | undefined;
+}
+
+/**
+ * Writes down how a run ended. Pure in the folder's files: whoever calls it,
+ * however often, in however many processes, the first outcome stands and is
+ * journalled once.
+ */
+export async function settle(
+  agentId: string,
+  { store, journal, engineOf }: SettleDependencies
+): Promise<Outcome> {
+  const before = store.outcomeOf(agentId);
+  if (before) return before;
+  const record = store.recordOf(agentId);
+  if (!record) throw new Error(`No record of agent ${agentId}`);
+  const directory = store.directoryOf(agentId);
+  const engine = engineOf(record.engine);
+  const reply = await finalReply(engine, directory);
+  const outcome = await conclude(record, directory, engine, reply, store);
+  if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
+  addEvent(directory, { type: 'finished', status: outcome.status });
+  journal.append(await finishedEvent(agentId, outcome, directory, journal));
+  store.close(agentId);
+  return outcome;
+}
+
+/**
+ * Journals an end that was recorded by a process killed right after, and
+ * takes the mark away. Only for outcomes that are not being written now.
+ */
+export async function finishSettling(
+  agentId: string,
+  { store, journal }: SettleDependencies
+): Promise<void> {
+  const outcome = store.outcomeOf(agentId);
+  if (!outcome) return;
+  const noted = (readIfThere(journal.path) ?? '').includes(
+    `"type":"finished","agent_id":"${agentId}"`
+  );
+  if (!noted)
+    journal.append(
+      await finishedEvent(agentId, outcome, store.directoryOf(agentId), journal)
+    );
+  store.close(agentId);
+}
+
+export async function finishedEvent(
+  agentId: string,
+  outcome: Outcome,
+  directory: string,
+  journal: Journal
+): Promise<FinishedRecord> {
+  const { status, error, error_code, model, exit_code } = outcome;
+  const { cost_usd, usage, duration_ms, completed_at } = outcome;
+  const path = join(directory, outcome.result_file);
+  const long = outcome.result_chars > 50_000;
+  const text = long ? '' : (await readSlice(path, 0, 50_000)).text;
+  const relative = `.agents/spawns/${agentId}/${outcome.result_file}`;
+  return {
+    type: 'finished',
+    agent_id: agentId,
+    status,
+    error,
+    error_code,
+    model,
+    exit_code,
+    cost_usd,
+    usage,
+    duration_ms,
+    completed_at,
+    result: long
+      ? { chars: outcome.result_chars, path: relative }
+      : journal.textOf(text, relative)
+  };
+}
+
+async function finalReply(
+  engine: Engine | undefined,
+  directory: string
+): Promise<Reply> {
+  if (engine?.kind === 'cli')
+    return new ReplyReader(engine, directory).read(true);
+  return {
+    text: '',
+    finished: false,
+    failure: {
+      code: 'bad_output',
+      message:
+        'Its engine is not configured any more, so its output was not read; the raw output is kept.'
+    }
+  };
+}
+
+async function conclude(
+  record: RunRecord,
+  directory: string,
+  engine: Engine | undefined,
+  reply: Reply,
+  store: RunStore
+): Promise<Outcome> {
+  const claim = claimOf(directory, record.owner.place);
+  const verdict = judge({
+    reply,
+    exitCode: exitCodeOf(directory),
+    stop: stopRequestOf(directory),
+    neverStarted: claim === undefined || claim.never,
+    errorText: tailOf(join(directory, 'stderr'), 8192),
+    classify: classifyWith(engine),
+    label: record.label
+  });
+  const result = await saveResult(engine, directory, reply);
+  const started = claim?.supervisor ? startedAt(directory) : undefined;
+  const ended = exitedAt(directory) ?? new Date();
+  const previous = record.continues
+    ? store.outcomeOf(record.continues)?.session_usage
+    : undefined;
+  return {
+    v: 1,
+    ...verdict,
+    ...result,
+    exit_code: exitCodeOf(directory) ?? null,
+    model: reply.model ?? record.model,
+    session_id: reply.sessionId ?? record.session_id,
+    ...usageOf(reply, previous ?? undefined),
+    cost_usd: reply.costUsd ?? null,
+    denials: reply.denials ?? [],
+    started_at: started?.toISOString() ?? null,
+    completed_at: ended.toISOString(),
+    duration_ms: Math.max(
+      0,
+      ended.getTime() - (started?.getTime() ?? ended.getTime())
+    )
+  };
+}
+
+async function saveResult(
+  engine: Engine | undefined,
+  directory: string,
+  reply: Reply
+): Promise<Pick<Outcome, 'result_file' | 'result_chars'>> {
+  const stdout = join(directory, 'stdout');
+  if (isPlain(engine) && sizeOf(stdout) > plainResultBytes) {
+    const { totalChars } = await readSlice(stdout, 0, 0);
+    return { result_file: 'stdout', result_chars: totalChars };
+  }
+  const text = isPlain(engine)
+    ? (await readSlice(stdout, 0, plainResultBytes)).text.trim()
+    : reply.text;
+  if (!existsSync(join(directory, 'outcome.json')))
+    replaceFile(join(directory, 'result.txt'), text);
+  return { result_file: 'result.txt', result_chars: text.length };
+}
+
+function isPlain(engine: Engine | undefined): engine is CliEngine {
+  return engine?.kind === 'cli' && engine.read === undefined;
+}
+
+/** Engines that count a whole session: this run is what was added. */
+function usageOf(
+  reply: Reply,
+  previous: Usage | undefined
+): Pick<Outcome, 'usage' | 'session_usage'> {
+  if (!reply.usage) return { usage: null, session_usage: previous ?? null };
+  if (reply.usageScope !== 'session')
+    return { usage: reply.usage, session_usage: null };
+  const usage: Usage = previous
+    ? {
+        prompt_tokens: reply.usage.prompt_tokens - previous.prompt_tokens,
+        completion_tokens:
+          reply.usage.completion_tokens - previous.completion_tokens,
+        total_tokens: reply.usage.total_tokens - previous.total_tokens
+      }
+    : reply.usage;
+  return { usage, session_usage: reply.usage };
+}

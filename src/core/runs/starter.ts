@@ -1,0 +1,181 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CliEngine, EngineRequest } from '../../plugin.ts';
+import type { EngineRegistry } from '../engines/engine-registry.ts';
+import { childEnvironment } from '../engines/environment.ts';
+import type { Processes } from './ports.ts';
+import type { RunRecord, RunStatus } from './run.ts';
+import { addEvent, claimNeverStarts, requestStop } from './run-files.ts';
+import { liveStateOf } from './run-state.ts';
+import type { RunStore } from './run-store.ts';
+
+interface Waiting {
+  record: RunRecord;
+  request: EngineRequest;
+}
+
+export interface StarterDependencies {
+  registry: EngineRegistry;
+  store: RunStore;
+  processes: Processes;
+  maxConcurrent: number;
+  /** Called when a run that we started has ended. */
+  onEnded: (agentId: string) => void;
+}
+
+/**
+ * This server's queue, first in first out. Runs start while fewer than
+ * `maxConcurrent` are at work in the workspace, whichever server has them.
+ */
+export class RunStarter {
+  readonly #with: StarterDependencies;
+  readonly #queue: Waiting[] = [];
+  readonly #started = new Set<string>();
+  #closed = false;
+
+  constructor(dependencies: StarterDependencies) {
+    this.#with = dependencies;
+  }
+
+  /** Queues a run, starts it when there is room, and says which it was. */
+  add(record: RunRecord, request: EngineRequest): RunStatus {
+    this.#queue.push({ record, request });
+    this.pump();
+    return this.#queue.some((waiting) => waiting.record === record)
+      ? 'queued'
+      : 'running';
+  }
+
+  /** Starts what there is room for. */
+  pump(): void {
+    if (this.#queue.length === 0 || this.#closed) return;
+    let room = this.#with.maxConcurrent - this.#running();
+    while (room > 0) {
+      const next = this.#queue.shift();
+      if (!next) return;
+      this.#start(next);
+      room -= 1;
+    }
+  }
+
+  /** True for a run that this process started. */
+  owns(agentId: string): boolean {
+    return this.#started.has(agentId);
+  }
+
+  /** Ids of the runs this process started and has not seen end. */
+  ownRunning(): string[] {
+    return [...this.#started];
+  }
+
+  statusOf(record: RunRecord): RunStatus {
+    const { store, processes } = this.#with;
+    const directory = store.directoryOf(record.agent_id);
+    const state = liveStateOf(record, directory, processes);
+    return state === 'queued' ? 'queued' : 'running';
+  }
+
+  /** Drops what has not started: it never will. Returns the ids. */
+  close(): string[] {
+    this.#closed = true;
+    const dropped = this.#queue.splice(0);
+    return dropped.flatMap(({ record }) =>
+      claimNeverStarts(this.#with.store.directoryOf(record.agent_id))
+        ? [record.agent_id]
+        : []
+    );
+  }
+
+  /** Takes a run out of the queue; it was claimed by a cancel. */
+  drop(agentId: string): void {
+    const index = this.#queue.findIndex(
+      ({ record }) => record.agent_id === agentId
+    );
+    if (index >= 0) this.#queue.splice(index, 1);
+  }
+
+  #running(): number {
+    const { store, processes } = this.#with;
+    const running = new Set(this.#started);
+    for (const id of store.openIds()) {
+      if (running.has(id)) continue;
+      const record = store.recordOf(id);
+      if (!record || store.outcomeOf(id)) continue;
+      const state = liveStateOf(record, store.directoryOf(id), processes);
+      if (state === 'running') running.add(id);
+    }
+    return running.size;
+  }
+
+  #start({ record, request }: Waiting): void {
+    const { registry, processes, store, onEnded } = this.#with;
+    const id = record.agent_id;
+    const directory = store.directoryOf(id);
+    const done = () => {
+      this.#started.delete(id);
+      onEnded(id);
+    };
+    this.#started.add(id);
+    try {
+      const engine = registry.get(record.engine);
+      if (engine.kind !== 'cli') throw new Error('not a CLI engine');
+      addEvent(directory, { type: 'started', engine: engine.name });
+      const { ended } = processes.launch({
+        agentId: id,
+        directory,
+        command: this.#program(engine),
+        args: [
+          ...(registry.settingsOf(engine.name).args ?? []),
+          ...engine.args(request)
+        ],
+        cwd: record.cwd,
+        environment: childEnvironment(
+          engine,
+          request,
+          record,
+          directory,
+          registry.settingsOf(engine.name).env
+        ),
+        timeoutSeconds: record.timeout_seconds,
+        idleTimeoutSeconds: record.idle_timeout_seconds,
+        outputLimitBytes: record.output_limit_bytes,
+        stopWithUs: record.on_disconnect === 'stop'
+      });
+      ended.then(done, (error: unknown) => {
+        this.#notLaunched(directory, error);
+        done();
+      });
+    } catch (error) {
+      this.#notLaunched(directory, error);
+      queueMicrotask(done);
+    }
+  }
+
+  #program(engine: CliEngine): string {
+    const command = this.#with.registry.commandOf(engine);
+    return this.#with.processes.locate(command) ?? command;
+  }
+
+  /** The system refused the process: told like any engine that can't start. */
+  #notLaunched(directory: string, error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (!claimNeverStarts(directory)) return;
+    appendFileSync(join(directory, 'stderr'), `troupe: ${message}\n`);
+    writeFileSync(join(directory, 'exit'), '126\n');
+  }
+}
+
+/** Ends every run this process has in its queue because its client left. */
+export function disconnectQueued(
+  starter: RunStarter,
+  store: RunStore
+): string[] {
+  const dropped = starter.close();
+  for (const id of dropped)
+    requestStop(
+      store.directoryOf(id),
+      'disconnect',
+      'its server ended before it could start'
+    );
+  return dropped;
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { HostError } from '../../core/errors.ts';
+import { log } from '../../log.ts';
+
+export interface ToolContext {
+  /** Aborted when the client no longer wants the answer. */
+  signal: AbortSignal;
+  /** `clientInfo.name` of the client. */
+  clientName: string;
+  /** Tells the client how far a long call is; no-op when it did not ask. */
+  progress: (done: number, total: number, message: string) => void;
+}
+
+export interface ToolAnnotations {
+  readOnlyHint: boolean;
+  destructiveHint: boolean;
+  idempotentHint: boolean;
+  openWorldHint: boolean;
+}
+
+/** A tool as data: what a client is told, and what we do. */
+export interface Tool {
+  name: string;
+  title: string;
+  description: string;
+  inputSchema: Record<string, unknown>;
+  outputSchema?: Record<string, unknown>;
+  annotations: ToolAnnotations;
+  _meta?: Record<string, unknown>;
+  call: (input: unknown, context: ToolContext) => Promise<ToolAnswer>;
+}
+
+export interface ToolAnswer {
+  content: { type: 'text'; text: string }[];
+  structuredContent: Record<string, unknown>;
+  isError?: boolean;
+  [key: string]: unknown;
+}
+
+interface ToolParts<Shape extends z.ZodRawShape> {
+  name: string;
+  title: string;
+  description: string;
+  input: z.ZodObject<Shape, z.core.$strict>;
+  /** Left out for tools that carry an agent's words. */
+  output?: z.ZodObject;
+  annotations: ToolAnnotations;
+  _meta?: Record<string, unknown>;
+  handle: (
+    input: z.output<z.ZodObject<Shape, z.core.$strict>>,
+    context: ToolContext
+  ) => Promise<Record<string, unknown>>;
+}
+
+/**
+ * Makes a tool. Wrong input and `HostError`s become an error answer with a
+ * stable code; anything else that flies is a bug of ours: it gets a fixed
+ * text, and the details go to stderr.
+ */
+export function defineTool<Shape extends z.ZodRawShape>(
+  parts: ToolParts<Shape>
+): Tool {
+  const { input, output, handle, ...rest } = parts;
+  return {
+    ...rest,
+    inputSchema: jsonSchema(input),
+    ...(output ? { outputSchema: jsonSchema(output) } : {}),
+    call: async (value, context) => {
+      try {
+        return answer(await handle(parseInput(parts, value), context));
+      } catch (error) {
+        return errorAnswer(error, parts.name);
+      }
+    }
+  };
+}
+
+/** The whole answer in both places: clients differ in which they show. */
+function answer(facts: Record<string, unknown>): ToolAnswer {
+  const clean = JSON.stringify(facts);
+  return {
+    content: [{ type: 'text', text: clean }],
+    structuredContent: facts
+  };
+}
+
+export function errorAnswer(error: unknown, tool: string): ToolAnswer {
+  const { code, message, hint } =
+    error instanceof HostError ? error : unexpected(error, tool);
+  return {
+    ...answer({ error_code: code, error: message, hint }),
+    isError: true
+  };
+}
+
+function unexpected(error: unknown, tool: string): HostError {
+  log(
+    `${tool} failed unexpectedly: ${error instanceof Error ? error.stack : String(error)}`
+  );
+  return new HostError(
+    'internal',
+    'Something went wrong inside troupe.',
+    'Look at the server log (stderr); agents that run go on, see list.'
+  );
+}
+
+function parseInput<Shape extends z.ZodRawShape>(
+  { input, name }: ToolParts<Shape>,
+  value: unknown
+): z.output<z.ZodObject<Shape, z.core.$strict>> {
+  const parsed = input.safeParse(value ?? {});
+  if (parsed.success) return parsed.data;
+  const known = Object.keys(input.shape).join(', ') || 'none';
+  throw new HostError(
+    'invalid_input',
+    `${name}: ${parsed.error.issues.map(describeIssue).join('; ')}.`,
+    `Parameters of ${name}: ${known}.`
+  );
+}
+
+function describeIssue(issue: z.core.$ZodIssue): string {
+  const path = issue.path.map(String).join('.');
+  if (issue.code === 'unrecognized_keys') {
+    const names = issue.keys.map((key) => `"${key}"`).join(', ');
+    return `unknown parameter ${names}${path === '' ? '' : ` in ${path}`}`;
+  }
+  return path === '' ? issue.message : `"${path}": ${issue.message}`;
+}
+
+function jsonSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input' });
+  return rest;
+}

@@ -1,0 +1,59 @@
+import {
+  setTimeout as delay,
+  setImmediate as nextTurn
+} from 'node:timers/promises';
+import { log } from '../../log.ts';
+
+/** How long answers under way are waited for when the client has left. */
+const drainMs = 1500;
+/** A shutdown that takes longer than this is cut off. */
+const shutdownMs = 4800;
+
+export interface Life {
+  /** Aborted when the server ends: long waits let go. */
+  ending: AbortSignal;
+  /** Counts a call as under way until it settles. */
+  track: <T>(call: Promise<T>) => Promise<T>;
+}
+
+/**
+ * Ends the process once, whatever says so first: end of stdin (the SDK does
+ * not notice), a signal, or a client that no longer reads. A bug in a handler
+ * is told on stderr and never ends the server.
+ */
+export function liveUntilDisconnect(close: () => Promise<void>): Life {
+  const controller = new AbortController();
+  const calls = new Set<Promise<unknown>>();
+  let ending = false;
+  const end = async (reason: string, answerFirst: boolean) => {
+    if (ending) return;
+    ending = true;
+    setTimeout(() => process.exit(1), shutdownMs).unref();
+    // Requests that came in one piece with the end are taken up first.
+    await nextTurn();
+    controller.abort();
+    if (answerFirst)
+      await Promise.race([Promise.allSettled(calls), delay(drainMs)]);
+    await close().catch((error: unknown) => log(`${reason}: ${String(error)}`));
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => void end(signal, false));
+  process.stdin.on('end', () => void end('end of input', true));
+  process.stdin.on('close', () => void end('end of input', true));
+  process.stdin.on('error', () => void end('broken input', false));
+  process.stdout.on('error', () => void end('broken output', false));
+  process.stderr.on('error', () => undefined);
+  process.on('disconnect', () => void end('disconnect', false));
+  process.on('uncaughtException', (error) => log(`bug: ${error.stack}`));
+  process.on('unhandledRejection', (reason) => log(`bug: ${String(reason)}`));
+  return {
+    ending: controller.signal,
+    track: (call) => {
+      calls.add(call);
+      const forget = () => calls.delete(call);
+      call.then(forget, forget);
+      return call;
+    }
+  };
+}

@@ -1,0 +1,95 @@
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  CallToolRequestSchema,
+  ListToolsRequestSchema
+} from '@modelcontextprotocol/sdk/types.js';
+import { HostError } from '../../core/errors.ts';
+import type { Host } from '../../host.ts';
+import { version } from '../../version.ts';
+import { errorAnswer, type Tool } from './define-tool.ts';
+import { instructionsFor } from './instructions.ts';
+import type { Life } from './lifecycle.ts';
+import { runTools } from './toolsets/runs.ts';
+import { spawnTools } from './toolsets/spawn.ts';
+
+/** The tools a configuration switches on, in a fixed order. */
+export function toolsOf(host: Host): Tool[] {
+  const wanted = host.config.toolsets ?? ['spawn', 'runs'];
+  const all = wanted.includes('all');
+  return [
+    ...(all || wanted.includes('spawn') ? spawnTools(host) : []),
+    ...(all || wanted.includes('runs') ? runTools(host) : [])
+  ];
+}
+
+export interface ServeOptions {
+  host: Host;
+  life: Life;
+  /** Finds the right host once the client can be asked where it works. */
+  relocate?: (server: Server) => Promise<Host>;
+}
+
+/** Serves a host over one transport. */
+export async function serve(
+  { host, life, relocate }: ServeOptions,
+  transport: Transport
+): Promise<Server> {
+  const server = new Server(
+    { name: 'troupe', title: 'troupe', version },
+    {
+      capabilities: { tools: {} },
+      instructions: instructionsFor(host.registry, host.config)
+    }
+  );
+  let tools: Promise<Map<string, Tool>> | undefined;
+  const current = () => {
+    tools ??= (async () => {
+      const right = (await relocate?.(server)) ?? host;
+      right.watch();
+      return new Map(toolsOf(right).map((tool) => [tool.name, tool]));
+    })();
+    return tools;
+  };
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({
+    // The SDK's type is narrower than JSON Schema; the schemas are zod's own.
+    tools: [...(await current()).values()].map(
+      ({ call, ...told }) => told
+    ) as never
+  }));
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>
+    life.track(
+      (async () => {
+        const known = await current();
+        const tool = known.get(params.name);
+        if (!tool)
+          return errorAnswer(unknownTool(params.name, known), params.name);
+        const progressToken = params._meta?.progressToken;
+        return tool.call(params.arguments, {
+          signal: AbortSignal.any([extra.signal, life.ending]),
+          clientName: server.getClientVersion()?.name ?? '',
+          progress: (progress, total, message) => {
+            if (progressToken === undefined) return;
+            extra
+              .sendNotification({
+                method: 'notifications/progress',
+                params: { progressToken, progress, total, message }
+              })
+              .catch(() => undefined);
+          }
+        });
+      })()
+    )
+  );
+  server.oninitialized = () => void current();
+  await server.connect(transport);
+  return server;
+}
+
+function unknownTool(name: string, tools: Map<string, Tool>): HostError {
+  return new HostError(
+    'unknown_tool',
+    `There is no tool "${name}".`,
+    `Tools: ${[...tools.keys()].join(', ')}.`
+  );
+}

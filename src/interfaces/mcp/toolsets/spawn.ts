@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import {
+  enforcementOf,
+  labelOf,
+  toolNameOf
+} from '../../../core/engines/engine-registry.ts';
+import { locateReady } from '../../../core/engines/readiness.ts';
+import type { Spawned } from '../../../core/runs/spawner.ts';
+import type { Host } from '../../../host.ts';
+import type { Engine } from '../../../plugin.ts';
+import { defineTool, type Tool } from '../define-tool.ts';
+
+const prompt = z
+  .string()
+  .min(1)
+  .describe('The whole task. The agent sees nothing of this conversation.');
+const timeout = z
+  .number()
+  .positive()
+  .max(604_800)
+  .describe('Seconds until it is stopped');
+const requestId = z
+  .string()
+  .min(1)
+  .max(200)
+  .describe('Same id again: the same agent, not a second one');
+
+const commonInput = {
+  prompt,
+  model: z.string().min(1).max(200).optional(),
+  timeout: timeout.optional(),
+  system_prompt: z.string().min(1).max(100_000).optional(),
+  request_id: requestId.optional()
+};
+
+const cliInput = {
+  ...commonInput,
+  cwd: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Directory inside the workspace; default: its root'),
+  access: z
+    .enum(['read', 'write', 'full'])
+    .optional()
+    .describe('read: look only; write: edit files; full (default): anything')
+};
+
+const spawnOutput = z.looseObject({
+  agent_id: z.string(),
+  agent_type: z.string(),
+  model: z.string(),
+  status: z.string(),
+  message: z.string()
+});
+
+/** One spawn tool per engine, and the one that continues an agent. */
+export function spawnTools(host: Host): Tool[] {
+  return [
+    ...host.registry.all().map((engine) => spawnTool(host, engine)),
+    continueTool(host)
+  ];
+}
+
+function spawnTool(host: Host, engine: Engine): Tool {
+  return defineTool({
+    name: toolNameOf(engine),
+    title: `Spawn ${labelOf(engine)}`,
+    description: describe(engine),
+    input: z.strictObject(engine.kind === 'cli' ? cliInput : commonInput),
+    output: spawnOutput,
+    annotations: {
+      readOnlyHint: false,
+      destructiveHint: engine.kind === 'cli',
+      idempotentHint: false,
+      openWorldHint: true
+    },
+    handle: async (input) => {
+      const { prompt, model, timeout, system_prompt, request_id } = input;
+      const { cwd, access } = cliOnly(input);
+      return answer(
+        host,
+        engine,
+        await host.spawn({
+          engine: engine.name,
+          prompt,
+          model,
+          timeoutSeconds: timeout,
+          systemPrompt: system_prompt,
+          requestId: request_id,
+          cwd,
+          access
+        })
+      );
+    }
+  });
+}
+
+function continueTool(host: Host): Tool {
+  return defineTool({
+    name: 'continue_agent',
+    title: 'Continue an agent',
+    description:
+      'Gives a finished agent a further prompt: a new agent on the same session, which remembers what was said and done. Same directory, access and model.',
+    input: z.strictObject({
+      agent_id: z.string(),
+      prompt,
+      timeout: timeout.optional(),
+      request_id: requestId.optional()
+    }),
+    output: spawnOutput,
+    annotations: {
+      readOnlyHint: false,
+      destructiveHint: true,
+      idempotentHint: false,
+      openWorldHint: true
+    },
+    handle: async ({ agent_id, prompt, timeout, request_id }) => {
+      const spawned = await host.continue({
+        agentId: agent_id,
+        prompt,
+        timeoutSeconds: timeout,
+        requestId: request_id
+      });
+      return answer(host, host.registry.get(spawned.record.engine), spawned);
+    }
+  });
+}
+
+function describe(engine: Engine): string {
+  const kind =
+    engine.kind === 'cli'
+      ? 'Runs in the background in the workspace; returns an agent_id at once.'
+      : 'Text only: cannot read or change files. Returns an agent_id at once.';
+  const aliases = Object.keys(engine.models?.aliases ?? {});
+  const models =
+    aliases.length === 0 ? '' : ` Models: ${aliases.join(', ')}, or a full id.`;
+  return `${engine.description} ${kind}${models}`.slice(0, 600);
+}
+
+/** What was started, what will happen, and the next call to make. */
+function answer(
+  host: Host,
+  engine: Engine,
+  { record, status, repeated, failure }: Spawned
+): Record<string, unknown> {
+  const facts = {
+    agent_id: record.agent_id,
+    agent_type: record.engine,
+    model: record.model ?? 'default',
+    status
+  };
+  if (failure) {
+    const ready = locateReady(host.registry, host.processes);
+    return {
+      ...facts,
+      error_code: failure.code,
+      error: failure.message,
+      ready_engines: ready,
+      message: `${failure.message} Ready now: ${ready.join(', ') || 'none'}.`
+    };
+  }
+  if (repeated)
+    return {
+      ...facts,
+      message: `This request_id started agent ${record.agent_id} before; no second one was started. ${next(record.agent_id)}`
+    };
+  const limit =
+    record.timeout_seconds > 0 ? `${record.timeout_seconds} s` : 'no limit';
+  const access =
+    engine.kind === 'cli'
+      ? ` with access ${record.access} (${enforcementOf(engine, record.access) === 'enforced' ? 'enforced by the engine' : 'only asked for, not enforced'}) in ${record.cwd}`
+      : '';
+  const begins = status === 'queued' ? 'is queued and will run' : 'runs';
+  return {
+    ...facts,
+    message: `${record.label} ${begins}${access}, timeout ${limit}. ${next(record.agent_id)}`
+  };
+}
+
+function next(agentId: string): string {
+  return `Next: wait_for_agents {"agent_ids":["${agentId}"]}, or go on and call result later.`;
+}
+
+/** API engines have neither: their schema does not list them. */
+function cliOnly(input: Partial<z.output<z.ZodObject<typeof cliInput>>>) {
+  return { cwd: input.cwd, access: input.access };
+}

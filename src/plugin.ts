@@ -1,0 +1,178 @@
+/**
+ * The plugin contract: everything an engine may say about itself.
+ *
+ * A plugin is a module whose default export is an engine: a plain object that
+ * describes how a prompt becomes a reply. It never starts processes, reads
+ * keys or writes files; the host does. This file holds types only and imports
+ * nothing, so a plugin needs it at build time at most.
+ */
+
+/** What an agent may do: look, change files, or anything the user may. */
+export type Access = 'read' | 'write' | 'full';
+
+/**
+ * Who holds an agent to its access: `enforced` by the engine itself (sandbox
+ * or tool list), or only `asked` for in words or flags it may ignore.
+ */
+export type Enforcement = 'enforced' | 'asked';
+
+/** Why a run failed. The list is closed and documented in docs/errors.md. */
+export type FailureCode =
+  | 'not_installed'
+  | 'not_logged_in'
+  | 'auth'
+  | 'quota'
+  | 'rate_limited'
+  | 'model_not_found'
+  | 'permission_denied'
+  | 'context_too_long'
+  | 'network'
+  | 'provider_error'
+  | 'content_refused'
+  | 'bad_output'
+  | 'output_limit'
+  | 'session_busy'
+  | 'timeout'
+  | 'idle_timeout'
+  | 'canceled'
+  | 'interrupted'
+  | 'spawn_failed';
+
+export interface Failure {
+  code: FailureCode;
+  /** One sentence for people. May quote the engine. */
+  message: string;
+}
+
+/** Tokens as the provider counted them. */
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+}
+
+/** One run, as an engine is asked for it. */
+export interface EngineRequest {
+  prompt: string;
+  /** Already resolved from aliases; absent means the engine's own default. */
+  model?: string;
+  systemPrompt?: string;
+  /** The engine's session to continue; absent starts a new one. */
+  sessionId?: string;
+  access: Access;
+  /** Absolute, exists, inside the workspace. */
+  cwd: string;
+  /** Another address of the provider, for proxies and tests. */
+  baseUrl?: string;
+  /** True when the host runs as root, which some CLIs treat specially. */
+  asRoot: boolean;
+}
+
+/**
+ * What is known of the reply so far. `read` folds one event after another
+ * into it; the last state is the answer.
+ */
+export interface Reply {
+  /** The final text; empty until the engine has said something final. */
+  text: string;
+  /** True once the engine's own terminal event was seen. */
+  finished: boolean;
+  failure?: Failure;
+  sessionId?: string;
+  model?: string;
+  usage?: Usage;
+  /** `session`: the numbers count the whole session, not this run alone. */
+  usageScope?: 'run' | 'session';
+  /** US dollars, as the engine reports them. Never a guess. */
+  costUsd?: number;
+  /** What it is doing now, one line. */
+  progress?: string;
+  /** Actions the engine refused to itself for want of permission. */
+  denials?: string[];
+}
+
+interface EngineBasics {
+  /** `[a-z][a-z0-9-]*`, at most 26 characters; the tool is `spawn_<name>`. */
+  name: string;
+  /** For people: "Claude". Default: the name with a capital. */
+  label?: string;
+  /** What it is good for; shown to the model that chooses. */
+  description: string;
+  models?: {
+    /** Used when the caller names none; absent: the engine decides. */
+    default?: string;
+    /** Short name → provider's id. Names not listed pass through. */
+    aliases?: Record<string, string>;
+  };
+  /** Seconds until a run is stopped, for a given prompt. Default 300. */
+  timeoutSeconds?: number | ((prompt: string) => number);
+  /** Text of a failure → code, tried before the host's own table. */
+  failure?: (text: string) => FailureCode | undefined;
+}
+
+/** A program on the user's machine. */
+export interface CliEngine extends EngineBasics {
+  kind: 'cli';
+  /** Program name (looked up on PATH) or absolute path. */
+  command: string;
+  /** The command that installs it, shown when it is missing. */
+  install?: string;
+  /** Who enforces each access. Default: all `asked`. */
+  access?: Record<Access, Enforcement>;
+  /** Tools the agent gets, for the audit log. */
+  tools?: (access: Access) => string;
+  /** Seconds without output until a run is stopped. Default 600; 0: never. */
+  idleTimeoutSeconds?: number;
+  /** The arguments. Pure. The prompt goes to stdin, never in here. */
+  args: (request: EngineRequest) => string[];
+  /** What goes to stdin. Default: system prompt, blank line, prompt. */
+  stdin?: (request: EngineRequest) => string;
+  /** Variables beyond the host's allow-list. */
+  env?: {
+    /** Names passed on when set; a trailing `*` matches a prefix. */
+    keep?: string[];
+    /** Names taken out again after `keep`. */
+    drop?: string[];
+    /** Names set for this run. */
+    set?: (request: EngineRequest) => Record<string, string>;
+  };
+  /**
+   * Folds one JSON line of stdout into the reply. Pure, never throws on
+   * unknown events. Without it the whole trimmed stdout is the reply and exit
+   * code 0 is success.
+   */
+  read?: (reply: Reply, event: unknown) => Reply;
+  /** True when `sessionId` continues a session. */
+  resumes?: boolean;
+  /** How `doctor` learns more. No model call. */
+  probe?: {
+    /** Arguments that print the version. Default `--version`. */
+    version?: string[];
+    /** Arguments that tell the login state, and how to read it. */
+    login?: {
+      args: string[];
+      read: (output: {
+        exitCode: number;
+        stdout: string;
+        stderr: string;
+      }) => 'logged in' | 'not logged in' | 'unknown';
+    };
+    /** What the user does to log in. */
+    loginHint?: string;
+  };
+}
+
+/** A provider reached over HTTP: text in, text out. */
+export interface ApiEngine extends EngineBasics {
+  kind: 'api';
+  /** Names of its key, best first. */
+  keyNames: string[];
+  /** Where to get a key. */
+  keyUrl?: string;
+  generate: (
+    request: EngineRequest,
+    tools: { apiKey: string; signal: AbortSignal; fetch: typeof fetch }
+  ) => Promise<Reply>;
+}
+
+export type Engine = CliEngine | ApiEngine;

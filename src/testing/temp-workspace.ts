@@ -1,0 +1,51 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export interface TempWorkspace {
+  /** The workspace root. */
+  path: string;
+  /** An empty HOME, outside the workspace. */
+  home: string;
+  /** A folder for stand-in programs, to be put first on PATH. */
+  bin: string;
+  /** Writes a file below the root. */
+  write: (name: string, text: string) => string;
+  /** Puts a Node program named like a CLI into `bin`. */
+  program: (name: string, body: string) => string;
+  remove: () => void;
+}
+
+/** A real directory tree for one test. */
+export function createTempWorkspace(): TempWorkspace {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-test-')));
+  const path = join(base, 'workspace');
+  const home = join(base, 'home');
+  const bin = join(base, 'bin');
+  for (const directory of [path, home, bin]) mkdirSync(directory);
+  return {
+    path,
+    home,
+    bin,
+    write: (name, text) => {
+      const file = join(path, name);
+      mkdirSync(join(file, '..'), { recursive: true });
+      writeFileSync(file, text);
+      return file;
+    },
+    program: (name, body) => {
+      const file = join(bin, name);
+      writeFileSync(file, `#!${process.execPath}\n${body}\n`);
+      chmodSync(file, 0o755);
+      return file;
+    },
+    remove: () => rmSync(base, { recursive: true, force: true, maxRetries: 5 })
+  };
+}

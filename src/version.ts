@@ -1,0 +1,3 @@
+import metadata from '../package.json' with { type: 'json' };
+
+export const version: string = metadata.version;
