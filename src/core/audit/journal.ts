@@ -82,10 +82,10 @@ export const firstLink = '0'.repeat(64);
  */
 export class Journal {
   readonly path: string;
-  readonly writer = randomBytes(4).toString('hex');
   #n = 0;
   #prev = firstLink;
-  readonly #head: string;
+  readonly #headDirectory: string;
+  #writer: string | undefined;
   readonly #redact: (text: string) => string;
 
   /**
@@ -98,7 +98,7 @@ export class Journal {
     redact: (text: string) => string
   ) {
     this.path = path;
-    this.#head = join(headDirectory, this.writer);
+    this.#headDirectory = headDirectory;
     this.#redact = redact;
   }
 
@@ -108,8 +108,9 @@ export class Journal {
    *   torn line is recognised by `verify` and the chain goes on.
    */
   append(event: JournalEvent, at = new Date()): void {
+    this.#writer ??= randomBytes(4).toString('hex');
     const record = {
-      writer: this.writer,
+      writer: this.#writer,
       n: this.#n,
       prev: this.#prev,
       at: at.toISOString(),
@@ -119,8 +120,9 @@ export class Journal {
     ensureDirectory(dirname(this.path));
     appendWhole(this.path, line);
     this.#prev = hashOf(line);
-    ensureDirectory(dirname(this.#head));
-    writeFileSync(this.#head, `${this.#n} ${this.#prev}\n`, { mode: 0o600 });
+    ensureDirectory(this.#headDirectory);
+    const head = join(this.#headDirectory, this.#writer);
+    writeFileSync(head, `${this.#n} ${this.#prev}\n`, { mode: 0o600 });
     this.#n += 1;
   }
 

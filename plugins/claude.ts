@@ -1,0 +1,234 @@
+import type {
+  Access,
+  CliEngine,
+  EngineRequest,
+  Failure,
+  FailureCode,
+  Reply
+} from '../src/plugin.ts';
+import {
+  count,
+  type Fields,
+  isCount,
+  isRecord,
+  oneLine,
+  record,
+  records,
+  text
+} from './json-fields.ts';
+
+/** Claude Code. Reads CLAUDE.md, else AGENTS.md, from its directory. */
+export default {
+  kind: 'cli',
+  name: 'claude',
+  label: 'Claude',
+  description: 'General coding and analysis. Reads, writes and runs commands.',
+  command: 'claude',
+  install: 'npm install -g @anthropic-ai/claude-code',
+  models: {
+    default: 'sonnet',
+    // Claude Code knows these names itself.
+    aliases: { haiku: 'haiku', sonnet: 'sonnet', opus: 'opus' }
+  },
+  access: { read: 'enforced', write: 'enforced', full: 'enforced' },
+  resumes: true,
+  timeoutSeconds: (prompt) => (/\btest(s|ing)?\b/i.test(prompt) ? 600 : 300),
+  tools: (access) => tools(access).join(', '),
+
+  args(request) {
+    const { access, model, sessionId, systemPrompt } = request;
+    return [
+      '-p',
+      ...['--output-format', 'stream-json', '--verbose'],
+      ...['--model', model ?? 'sonnet'],
+      // One value, and never last: the flag swallows all words after it.
+      ...['--tools', tools(access).join(',')],
+      ...permissions(access),
+      ...(systemPrompt && !briefsByStdin(request)
+        ? ['--append-system-prompt', systemPrompt]
+        : []),
+      // With "=", so that an id can never be taken for a flag.
+      ...(sessionId ? [`--resume=${sessionId}`] : [])
+    ];
+  },
+
+  stdin: (request) =>
+    briefsByStdin(request)
+      ? `${request.systemPrompt}\n\n${request.prompt}`
+      : request.prompt,
+
+  env: {
+    keep: `ANTHROPIC_* API_TIMEOUT_MS AWS_* BASH_DEFAULT_TIMEOUT_MS BASH_MAX_*
+      CLAUDE_CODE_DISABLE_* CLAUDE_CODE_MAX_* CLAUDE_CODE_OAUTH_TOKEN
+      CLAUDE_CODE_SKIP_* CLAUDE_CODE_USE_* CLAUDE_CONFIG_DIR CLOUD_ML_REGION
+      DISABLE_* ENABLE_TOOL_SEARCH GOOGLE_APPLICATION_CREDENTIALS
+      GOOGLE_CLOUD_PROJECT MAX_THINKING_TOKENS MCP_TIMEOUT MCP_TOOL_TIMEOUT
+      VERTEX_REGION_*`.split(/\s+/),
+    set: ({ access, asRoot, baseUrl }) => ({
+      // Its own ten retries are minutes of silence. `set` wins over `keep`,
+      // so what the user chose is looked up here.
+      CLAUDE_CODE_MAX_RETRIES: process.env.CLAUDE_CODE_MAX_RETRIES ?? '2',
+      ...(baseUrl ? { ANTHROPIC_BASE_URL: baseUrl } : {}),
+      // Root may skip permissions only where it says it is a sandbox.
+      ...(asRoot && access === 'full' ? { IS_SANDBOX: '1' } : {})
+    })
+  },
+
+  read(reply, event) {
+    const line = record(event);
+    if (line.type === 'system') return readSystem(reply, line);
+    if (line.type === 'assistant') return readAssistant(reply, line);
+    return line.type === 'result' ? readResult(reply, line) : reply;
+  },
+
+  failure: codeOfText,
+
+  probe: {
+    login: {
+      args: ['auth', 'status'],
+      read({ stdout }) {
+        if (/"loggedIn"\s*:\s*true/.test(stdout)) return 'logged in';
+        return /"loggedIn"/.test(stdout) ? 'not logged in' : 'unknown';
+      }
+    },
+    loginHint: 'Run "claude auth login", or set ANTHROPIC_API_KEY.'
+  }
+} satisfies CliEngine;
+
+function tools(access: Access): string[] {
+  if (access === 'read') return ['Read', 'Glob', 'Grep'];
+  const editing = ['Read', 'Write', 'Edit', 'Glob', 'Grep'];
+  return access === 'full' ? ['Bash', ...editing] : editing;
+}
+
+function permissions(access: Access): string[] {
+  if (access === 'full') return ['--dangerously-skip-permissions'];
+  // "plan" would do for reading too, but reads outside of the directory.
+  return ['--permission-mode', access === 'write' ? 'acceptEdits' : 'dontAsk'];
+}
+
+/**
+ * A resumed session silently keeps its first system prompt, and Linux takes
+ * 128 KiB per argument at most.
+ */
+function briefsByStdin({ sessionId, systemPrompt = '' }: EngineRequest) {
+  const fits = Buffer.byteLength(systemPrompt) <= 100_000;
+  return systemPrompt !== '' && (sessionId !== undefined || !fits);
+}
+
+function readSystem(reply: Reply, line: Fields): Reply {
+  if (line.subtype === 'init') {
+    const sessionId = text(line.session_id);
+    const model = text(line.model);
+    return {
+      ...reply,
+      ...(sessionId && { sessionId }),
+      ...(model && { model })
+    };
+  }
+  if (line.subtype !== 'api_retry') return reply;
+  const attempt = `${count(line.attempt)}/${count(line.max_retries)}`;
+  const why = count(line.error_status) || text(line.error) || 'an error';
+  return { ...reply, progress: oneLine(`retry ${attempt} after ${why}`) };
+}
+
+function readAssistant(reply: Reply, line: Fields): Reply {
+  const blocks = records(record(line.message).content);
+  const call = blocks.findLast((block) => block.type === 'tool_use');
+  if (!call) return reply;
+  return { ...reply, progress: action(call.name, call.input) };
+}
+
+function readResult(reply: Reply, line: Fields): Reply {
+  // There may be several results. What has failed stays failed.
+  if (reply.finished && reply.failure) return reply;
+  const sessionId = text(line.session_id);
+  const usage = readUsage(line.usage);
+  const costUsd = readCost(line, reply.costUsd ?? 0);
+  const denials = records(line.permission_denials).map(
+    ({ tool_name, tool_input }) => action(tool_name, tool_input)
+  );
+  const failure = readFailure(line);
+  return {
+    ...reply,
+    finished: true,
+    text: failure ? '' : text(line.result) || reply.text,
+    ...(failure && { failure }),
+    ...(sessionId && { sessionId }),
+    ...(usage && { usage }),
+    ...(costUsd !== undefined && { costUsd }),
+    ...(denials.length > 0 && { denials })
+  };
+}
+
+/** A result is a success only when every part of it says so. */
+function readFailure(line: Fields): Failure | undefined {
+  const errors = Array.isArray(line.errors) ? line.errors : [];
+  const said = text(line.result) || errors.map(text).find(Boolean) || '';
+  if (text(line.terminal_reason).startsWith('aborted_')) {
+    return { code: 'interrupted', message: 'Claude was interrupted.' };
+  }
+  const refused = line.stop_reason === 'refusal';
+  const isError = line.is_error !== false && line.is_error !== undefined;
+  if (refused || isError || line.subtype !== 'success') {
+    const code = codeOfText(`${said} status ${count(line.api_error_status)}`);
+    return {
+      code: refused ? 'content_refused' : (code ?? 'provider_error'),
+      message: oneLine(said, 500) || 'Claude stopped with an error.'
+    };
+  }
+  if (typeof line.result === 'string') return undefined;
+  return { code: 'bad_output', message: 'Claude ended without an answer.' };
+}
+
+function codeOfText(said: string): FailureCode | undefined {
+  return CODES.find(([pattern]) => pattern.test(said))?.[1];
+}
+
+/** Words of the CLI, the surest first. */
+const CODES: [RegExp, FailureCode][] = [
+  [/not logged in|run \/login|claude auth login/i, 'not_logged_in'],
+  [/no conversation found/i, 'spawn_failed'],
+  [/session id \S+ is already in use/i, 'session_busy'],
+  [/cannot be used with root/i, 'permission_denied'],
+  [/credit balance|quota|usage limit|hit your .{0,20}limit|billing/i, 'quota'],
+  [/prompt is too long|context window|status 413/i, 'context_too_long'],
+  [/selected model|model\b.{0,60} not found|status 404/i, 'model_not_found'],
+  [/api key|authenticate|oauth token|(error:|status) 40[13]\b/i, 'auth'],
+  [/rate.?limit|rejected \(429\)|(api error:|status) 429/i, 'rate_limited'],
+  [/\bE(CONN|NOTFOUND|AI_AGAIN|TIMEDOUT)|connection (re|er|lost)/i, 'network'],
+  [/output token maximum/i, 'output_limit'],
+  [/overloaded|api error: 5\d\d\b/i, 'provider_error'],
+  [/usage policy|safeguards stopped/i, 'content_refused']
+];
+
+function readUsage(value: unknown): Reply['usage'] {
+  const usage = record(value);
+  const prompt_tokens =
+    count(usage.input_tokens) +
+    count(usage.cache_creation_input_tokens) +
+    count(usage.cache_read_input_tokens);
+  const completion_tokens = count(usage.output_tokens);
+  const total_tokens = prompt_tokens + completion_tokens;
+  if (total_tokens === 0) return undefined;
+  return { prompt_tokens, completion_tokens, total_tokens };
+}
+
+/** The total counts earlier runs of a resumed session too, so it comes last. */
+function readCost(line: Fields, earlier: number): number | undefined {
+  const models = line.model_usage_since_last_result;
+  if (!isRecord(models)) {
+    return isCount(line.total_cost_usd) ? line.total_cost_usd : undefined;
+  }
+  const costs = Object.values(models).map((model) => record(model).costUSD);
+  return costs.reduce((sum: number, cost) => sum + count(cost), earlier);
+}
+
+/** "Bash: npm test" */
+function action(name: unknown, input: unknown): string {
+  const fields = record(input);
+  const detail = ['command', 'file_path', 'path', 'pattern', 'description']
+    .map((field) => text(fields[field]))
+    .find(Boolean);
+  return oneLine(detail ? `${text(name)}: ${detail}` : text(name));
+}

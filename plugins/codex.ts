@@ -1,0 +1,229 @@
+import type {
+  CliEngine,
+  EngineRequest,
+  Failure,
+  FailureCode,
+  Reply
+} from '../src/plugin.ts';
+import {
+  count,
+  type Fields,
+  isRecord,
+  oneLine,
+  record,
+  text
+} from './json-fields.ts';
+
+/** OpenAI Codex CLI. Reads AGENTS.md from the working directory by itself. */
+export default {
+  kind: 'cli',
+  name: 'codex',
+  label: 'Codex',
+  description: 'Code generation and testing. Reads, writes, runs commands.',
+  command: 'codex',
+  install: 'npm install -g @openai/codex',
+  access: { read: 'enforced', write: 'enforced', full: 'enforced' },
+  resumes: true,
+  timeoutSeconds: 300,
+  tools: (access) => (access === 'full' ? 'all' : `sandbox ${access}`),
+
+  args(request) {
+    const { baseUrl, cwd, model, sessionId, systemPrompt } = request;
+    return [
+      'exec',
+      '--json',
+      // The host decides where agents work; the directory need not be a
+      // repository for that.
+      '--skip-git-repo-check',
+      ...sandbox(request),
+      ...['-C', cwd],
+      ...(model ? ['-m', model] : []),
+      ...(baseUrl ? setting('openai_base_url', baseUrl) : []),
+      ...(systemPrompt && !briefsByStdin(request)
+        ? setting('developer_instructions', systemPrompt)
+        : []),
+      // Options are refused after this word, and "--" keeps an id from being
+      // taken for one.
+      ...(sessionId ? ['resume', '--', sessionId] : []),
+      '-'
+    ];
+  },
+
+  stdin: (request) =>
+    briefsByStdin(request)
+      ? `${request.systemPrompt}\n\n${request.prompt}`
+      : request.prompt,
+
+  env: {
+    keep: [
+      'CODEX_ACCESS_TOKEN',
+      'CODEX_API_KEY',
+      'CODEX_CA_CERTIFICATE',
+      'CODEX_HOME',
+      'CODEX_SQLITE_HOME',
+      // Codex itself takes CODEX_API_KEY alone; these are for providers in
+      // the user's config.toml, which names the variable of its key.
+      'AZURE_OPENAI_*',
+      'OPENAI_*',
+      'OPENROUTER_API_KEY'
+    ]
+  },
+
+  read(reply, event) {
+    if (!isRecord(event)) return reply;
+    switch (event.type) {
+      case 'thread.started':
+        return started(reply, text(event.thread_id));
+      case 'item.started':
+      case 'item.completed':
+        return readItem(reply, event.type, record(event.item));
+      case 'error':
+        // Only a notice: what ends a turn is `turn.failed`.
+        return withProgress(reply, personal(text(event.message)));
+      case 'turn.completed':
+        return completed(reply, event.usage);
+      case 'turn.failed':
+        return failed(reply, text(record(event.error).message));
+      default:
+        return reply;
+    }
+  },
+
+  failure: codeOfText,
+
+  probe: {
+    login: {
+      args: ['login', 'status'],
+      // It knows nothing of a key in the environment.
+      read({ exitCode, stdout, stderr }) {
+        const said = `${stdout}\n${stderr}`;
+        if (/not logged in/i.test(said)) return 'not logged in';
+        const loggedIn = exitCode === 0 && /logged in/i.test(said);
+        return loggedIn ? 'logged in' : 'unknown';
+      }
+    },
+    loginHint: 'Run "codex login", or set CODEX_API_KEY.'
+  }
+} satisfies CliEngine;
+
+function sandbox({ access }: EngineRequest): string[] {
+  if (access === 'full') return ['--dangerously-bypass-approvals-and-sandbox'];
+  return ['-s', access === 'write' ? 'workspace-write' : 'read-only'];
+}
+
+/**
+ * A resumed session silently keeps its first system prompt, and Linux takes
+ * 128 KiB per argument at most.
+ */
+function briefsByStdin({ sessionId, systemPrompt = '' }: EngineRequest) {
+  const fits = Buffer.byteLength(systemPrompt) <= 100_000;
+  return systemPrompt !== '' && (sessionId !== undefined || !fits);
+}
+
+function setting(name: string, value: string): string[] {
+  return ['-c', `${name}=${tomlString(value)}`];
+}
+
+/** JSON's escapes are TOML's, but for DEL and for halves of a character. */
+function tomlString(value: string): string {
+  const wellFormed = Buffer.from(value).toString();
+  return JSON.stringify(wellFormed).replaceAll('\u007f', '\\u007f');
+}
+
+function started(reply: Reply, sessionId: string): Reply {
+  return sessionId ? { ...reply, sessionId } : reply;
+}
+
+function readItem(reply: Reply, moment: string, item: Fields): Reply {
+  switch (item.type) {
+    case 'agent_message': {
+      const said = item.text;
+      // After the end nothing is an answer any more.
+      if (moment !== 'item.completed' || reply.finished) return reply;
+      return typeof said === 'string' ? { ...reply, text: said } : reply;
+    }
+    case 'error':
+      return withProgress(reply, text(item.message));
+    case 'command_execution':
+      return withProgress(reply, `shell: ${text(item.command)}`);
+    case 'file_change': {
+      const changes = Array.isArray(item.changes) ? item.changes : [];
+      const paths = changes.map((change) => text(record(change).path));
+      return withProgress(reply, `edit: ${paths.filter(Boolean).join(', ')}`);
+    }
+    case 'mcp_tool_call':
+      return withProgress(reply, `${text(item.server)}: ${text(item.tool)}`);
+    case 'web_search':
+      return withProgress(reply, `search: ${text(item.query)}`);
+    default:
+      return reply;
+  }
+}
+
+function completed(reply: Reply, usage: unknown): Reply {
+  // What has failed stays failed.
+  if (reply.finished) return reply;
+  return { ...reply, finished: true, ...readUsage(usage) };
+}
+
+function failed(reply: Reply, message: string): Reply {
+  if (reply.finished && reply.failure) return reply;
+  const failure: Failure = {
+    code: codeOfText(message) ?? 'provider_error',
+    message: oneLine(personal(message), 500) || 'Codex stopped with an error.'
+  };
+  return { ...reply, text: '', finished: true, failure };
+}
+
+/** Codex counts the tokens of a whole session, resumed turns included. */
+function readUsage(value: unknown): Pick<Reply, 'usage' | 'usageScope'> {
+  const usage = record(value);
+  const prompt_tokens = count(usage.input_tokens);
+  const completion_tokens = count(usage.output_tokens);
+  const total_tokens = prompt_tokens + completion_tokens;
+  if (total_tokens === 0) return {};
+  return {
+    usage: { prompt_tokens, completion_tokens, total_tokens },
+    usageScope: 'session'
+  };
+}
+
+function codeOfText(said: string): FailureCode | undefined {
+  return CODES.find(([pattern]) => pattern.test(said))?.[1];
+}
+
+/** Words of the CLI, the surest first. */
+const CODES: [RegExp, FailureCode][] = [
+  [/missing bearer|not logged in|run `?codex login/i, 'not_logged_in'],
+  [/missing environment variable/i, 'not_logged_in'],
+  [/no rollout found/i, 'spawn_failed'],
+  [/not inside a trusted directory/i, 'permission_denied'],
+  [/quota|usage limit|billing|out of credits/i, 'quota'],
+  [
+    /context (window|length)|maximum context|input exceeds/i,
+    'context_too_long'
+  ],
+  [/model\b.{0,60}(not found|not exist|not supported)/i, 'model_not_found'],
+  [/status:? 40[13]\b|invalid api key|incorrect api key/i, 'auth'],
+  [/status:? 429\b|rate limit|too many requests/i, 'rate_limited'],
+  [/content_filter|flagged|usage polic/i, 'content_refused'],
+  [/max_output_tokens/i, 'output_limit'],
+  [/high demand|at capacity|status:? 5\d\d\b/i, 'provider_error'],
+  [/stream disconnected|error sending request|connection/i, 'network'],
+  [/network error|waiting for network|dns error/i, 'network']
+];
+
+/** The message inside an error that is passed on as the provider's JSON. */
+function personal(message: string): string {
+  try {
+    const { error }: Fields = record(JSON.parse(message));
+    return text(record(error).message) || message;
+  } catch {
+    return message;
+  }
+}
+
+function withProgress(reply: Reply, said: string): Reply {
+  const progress = oneLine(said);
+  return progress ? { ...reply, progress } : reply;
+}

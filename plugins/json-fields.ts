@@ -1,0 +1,36 @@
+/** Reading fields of JSON that somebody else wrote: every shape is possible. */
+export type Fields = Record<string, unknown>;
+
+export function isRecord(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The object, or an empty one. */
+export function record(value: unknown): Fields {
+  return isRecord(value) ? value : {};
+}
+
+/** The objects in a list; empty for anything else. */
+export function records(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+/** The text, or an empty one. */
+export function text(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+export function isCount(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < Infinity;
+}
+
+/** The number, or 0 for what counts nothing. */
+export function count(value: unknown): number {
+  return isCount(value) ? value : 0;
+}
+
+/** For a line of progress: no breaks, no control characters, not too long. */
+export function oneLine(said: string, length = 120): string {
+  const line = said.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+}

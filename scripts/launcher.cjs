@@ -1,0 +1,47 @@
+#!/usr/bin/env node
+// `troupe mcp` loads the server's bundle and nothing else; every other
+// command loads the command line. V8 keeps what it compiled beside them: a
+// start then costs half. Without a usable cache it is plain compilation.
+const { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } =
+  require('node:fs');
+const { createRequire, wrap } = require('node:module');
+const { dirname, join } = require('node:path');
+const { constants, Script } = require('node:vm');
+
+const [command, ...rest] = process.argv.slice(2);
+const help = rest.includes('--help') || rest.includes('-h');
+
+if (command === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
+else require('./cli.cjs');
+
+function load(file) {
+  // The build writes the bundle's hash here: V8 itself compares lengths only.
+  const name = `BUILD_ID-${process.version}-${process.arch}.bin`;
+  const cache = join(__dirname, 'cache', name);
+  const known = existsSync(cache) ? readFileSync(cache) : undefined;
+  const script = new Script(wrap(readFileSync(file, 'utf8')), {
+    filename: file,
+    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    ...(known ? { cachedData: known } : {})
+  });
+  if (!known || script.cachedDataRejected)
+    process.once('exit', () => keep(cache, script));
+  const module = { exports: {} };
+  script.runInThisContext()(
+    module.exports,
+    createRequire(file),
+    module,
+    file,
+    dirname(file)
+  );
+}
+
+/** Best effort: an installation that cannot be written starts as before. */
+function keep(cache, script) {
+  try {
+    mkdirSync(dirname(cache), { recursive: true });
+    const temporary = `${cache}.${process.pid}.tmp`;
+    writeFileSync(temporary, script.createCachedData(), { flag: 'wx' });
+    renameSync(temporary, cache);
+  } catch {}
+}
