@@ -12,17 +12,30 @@ import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
   writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import {
+  came,
+  detail,
+  ending,
+  heading,
+  price,
+  quiet,
+  sent,
+  shortened,
+  showLogs,
+  showNext,
+  since,
+  tell
+} from './demo-output.mjs';
 
 const root = join(import.meta.dirname, '..');
 const troupe = join(root, 'dist', 'troupe.cjs');
@@ -41,7 +54,7 @@ const notes = `# Jobs
 `;
 
 /** Scripts of the stand-in (docs/rehearsal.md). */
-const rehearsals = [
+const scripts = [
   `Which job in notes.md comes first?
 sleep 1
 say The parser: the other two jobs need it.`,
@@ -57,48 +70,56 @@ const question =
 /** Names of the engines to ask, after telling what was found and why. */
 function chooseEngines(workspace, forced) {
   heading('Engines');
-  const used = [];
-  for (const { name, ready, why } of forced ? [] : probe(workspace)) {
-    if (ready) used.push(name);
-    tell(`${name.padEnd(10)} ${why}${ready ? '' : ': skipped'}`);
-  }
-  const because =
-    used.length > 0 || forced ? '' : ', because no other engine is ready';
+  const found = forced ? [] : probe(workspace);
+  for (const { name, ready, state } of found)
+    tell(`${name.padEnd(10)} ${state}: ${ready ? 'used' : 'skipped'}`);
+  const engines = found.filter(({ ready }) => ready).map(({ name }) => name);
+  const alone = forced ? ', as asked for' : ', as no other engine is ready';
   tell(
-    `rehearsal  a scripted stand-in (a real process, no model): used${because}`
+    `rehearsal  a real process that asks no model: used${engines.length > 0 ? '' : alone}`
   );
-  return used;
+  return engines;
 }
 
-/** Asks `troupe doctor`, which calls no model; without it looks at PATH. */
+/** Asks `troupe doctor`, which calls no model. */
 function probe(workspace) {
   const args = [troupe, 'doctor', '--json', '--workspace', workspace];
-  const { stdout } = spawnSync(process.execPath, args, {
+  const { stdout, stderr } = spawnSync(process.execPath, args, {
     cwd: root,
     env: environment(workspace),
     encoding: 'utf8',
     timeout: 30_000
   });
-  return enginesIn(stdout) ?? ['claude', 'codex'].map(onPath);
+  if (!stdout?.startsWith('{'))
+    throw new Error(`troupe doctor gave no answer. ${stderr ?? ''}`);
+  return JSON.parse(stdout)
+    .engines.filter(({ name }) => name !== 'rehearsal')
+    .map((engine) => ({ ...engine, state: stateOf(engine) }));
 }
 
-function onPath(name) {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  const ready = folders.some((folder) => existsSync(join(folder, name)));
-  return { name, ready, why: ready ? 'is installed' : 'is not installed' };
+function stateOf({ path, login, ready, version, keys }) {
+  if (path === null) return 'is not installed';
+  if (!ready && login === 'not logged in')
+    return 'is installed, but not logged in';
+  if (!ready) return 'is installed, but does not answer';
+  if (login === 'logged in') return `${version}, logged in`;
+  const [key] = keys;
+  return `${version}, ${key ? `with ${key.name}` : 'perhaps logged in'}`;
 }
 
 /** A client's environment: it tells the server where the project is. */
 function environment(workspace) {
-  const chosen = /^TROUPE_(ENGINES|TOOLSETS|ON_DISCONNECT|MAX_)/;
+  const choice = /^TROUPE_(ENGINES|TOOLSETS|ON_DISCONNECT|MAX_)/;
   const kept = Object.entries(process.env).filter(
-    ([name]) => !chosen.test(name)
+    ([name]) => !choice.test(name)
   );
   return { ...Object.fromEntries(kept), CLAUDE_PROJECT_DIR: workspace };
 }
 
 async function connect(workspace) {
-  const { mcpServers } = JSON.parse(read(join(root, '.mcp.json')));
+  const { mcpServers } = JSON.parse(
+    readFileSync(join(root, '.mcp.json'), 'utf8')
+  );
   const { command, args } = mcpServers.agents;
   heading('1. Start the server as .mcp.json says');
   tell(`$ ${command} ${args.join(' ')}`);
@@ -115,9 +136,9 @@ async function connect(workspace) {
 }
 
 async function call(client, name, input) {
-  told('→', `${name} ${shortened(JSON.stringify(input), 150)}`);
+  sent(`${name} ${shortened(JSON.stringify(input), 150)}`);
   const answer = await client.callTool({ name, arguments: input }, undefined, {
-    onprogress: ({ message }) => told('…', dim(shortened(message, 120)))
+    onprogress: ({ message }) => quiet(shortened(message, 120))
   });
   const facts = JSON.parse(answer.content[0].text);
   if (answer.isError) throw new Error(`${name}: ${facts.error} ${facts.hint}`);
@@ -126,154 +147,93 @@ async function call(client, name, input) {
 
 async function spawn(client, engine, prompt) {
   const began = performance.now();
+  const tool = `spawn_${engine.replaceAll('-', '_')}`;
   const input = { prompt, access: 'read', timeout };
-  const agent = await call(client, `spawn_${engine}`, input);
-  told('←', `${id(agent.agent_id)} ${agent.status}, after ${since(began)}`);
-  if (agent.error) told('', mark(agent));
+  const agent = await call(client, tool, input);
+  came(`#${agent.agent_id} ${agent.status}, after ${since(began)}`);
+  if (agent.error) detail(ending(agent));
   return agent.agent_id;
 }
 
-/** Waits as a client must: until no agent is left, call after call. */
+/** Waits as a client must: call after call, until no agent is left. */
 async function waitForAll(client, ids) {
   for (;;) {
     const answer = await call(client, 'wait_for_agents', { agent_ids: ids });
-    told('←', `${answer.status} after ${answer.elapsed_seconds} s`);
+    came(`${answer.status} after ${answer.elapsed_seconds} s`);
     if (answer.status === 'timeout') continue;
-    for (const agent of answer.results) told('', mark(agent));
+    for (const agent of answer.results) detail(ending(agent));
     return answer.results;
   }
 }
 
-function mark({ agent_id, agent_type, status, result, error, error_code }) {
-  const said = result?.trim().split('\n').at(-1);
-  return status === 'completed'
-    ? `${green('✓')} ${id(agent_id)} ${agent_type} ${status}: ${shortened(said, 100)}`
-    : `${red('✗')} ${id(agent_id)} ${agent_type} ${status} (${error_code}): ${shortened(error, 100)}`;
+async function perform(client, engines) {
+  heading('2. Spawn agents: each call answers at once, the agents go on');
+  const ids = [];
+  for (const engine of engines) ids.push(await spawn(client, engine, question));
+  for (const script of scripts.slice(0, Math.max(1, 3 - engines.length)))
+    ids.push(await spawn(client, 'rehearsal', script));
+
+  heading('3. See who is at work');
+  const { running, queued } = await call(client, 'list', {});
+  came(`${running.length} running, ${queued.length} queued`);
+  for (const { id, type, sec, task } of running)
+    detail(`#${id} ${type}, ${sec} s: ${shortened(task, 60)}`);
+
+  heading('4. Wait for them; your own work could come first');
+  const results = await waitForAll(client, ids);
+
+  heading('5. Read one answer whole');
+  const { agent_id } = results.find(({ success }) => success) ?? results[0];
+  const answer = await call(client, 'result', { agent_id });
+  came(
+    `${answer.status} in ${answer.duration_seconds} s, ${price(answer)}, the words:`
+  );
+  for (const line of (answer.result || answer.error).split('\n')) quiet(line);
+  check(results);
 }
 
-async function perform(workspace, forced) {
+/** The stand-in does what its script says; other engines may fail. */
+function check(results) {
+  const rehearsal = results.find(
+    ({ agent_type: type }) => type === 'rehearsal'
+  );
+  if (rehearsal?.status !== 'completed')
+    throw new Error(`The rehearsal agent ended as ${rehearsal?.status}.`);
+}
+
+async function demonstrate(workspace, forced) {
+  if (!existsSync(troupe))
+    throw new Error('dist/ is missing. Run "npm run build" first.');
   writeFileSync(join(workspace, 'notes.md'), notes);
-  const config = join(workspace, 'troupe.config.json');
-  writeFileSync(config, JSON.stringify(settings, null, 2));
+  writeFileSync(
+    join(workspace, 'troupe.config.json'),
+    JSON.stringify(settings, null, 2)
+  );
   const engines = chooseEngines(workspace, forced);
   const client = await connect(workspace);
   try {
-    heading('2. Spawn agents: each call answers at once, the agents go on');
-    const scripts = rehearsals.slice(0, Math.max(1, 3 - engines.length));
-    const ids = [];
-    for (const engine of engines) {
-      const tool = engine.replaceAll('-', '_');
-      ids.push(await spawn(client, tool, question));
-    }
-    for (const script of scripts)
-      ids.push(await spawn(client, 'rehearsal', script));
-
-    heading('3. See who is at work');
-    const { running, queued } = await call(client, 'list', {});
-    told('←', `${running.length} running, ${queued.length} queued`);
-    for (const { id: agent, type, sec, task } of running)
-      told('', `${id(agent)} ${type}, ${sec} s: ${shortened(task, 60)}`);
-
-    heading('4. Wait for them; your own work could come first');
-    const results = await waitForAll(client, ids);
-
-    heading('5. Read one answer whole');
-    const best = results.find(({ success }) => success) ?? results[0];
-    const { agent_id } = best;
-    const { result, ...facts } = await call(client, 'result', { agent_id });
-    told('←', `${facts.status} in ${facts.duration_seconds} s, ${cost(facts)}`);
-    for (const line of (result || facts.error).split('\n')) told('', dim(line));
-    check(results);
+    await perform(client, engines);
   } finally {
     await client.close();
   }
-}
-
-/** The stand-in always does what its script says; other engines may fail. */
-function check(results) {
-  const [first] = results.filter(
-    ({ agent_type }) => agent_type === 'rehearsal'
-  );
-  if (first?.status !== 'completed')
-    throw new Error(`The rehearsal agent ended as ${first?.status}.`);
-}
-
-function showLogs(workspace) {
-  heading('6. What people read afterwards: logs/IAC.md');
-  console.log(`${read(join(workspace, 'logs', 'IAC.md')).trimEnd()}\n`);
-  const spawns = join(workspace, '.agents', 'spawns');
-  tell('Beside it: logs/CONTEXT.md (who is at work), logs/iac.jsonl (the');
-  tell('journal IAC.md is made from), and a folder per agent:');
-  for (const agent of readdirSync(spawns).filter((name) => name[0] !== '.'))
-    tell(
-      `.agents/spawns/${agent}/ ${readdirSync(join(spawns, agent)).join(' ')}`
-    );
-}
-
-function showNext() {
-  heading('Next: give it to your own agent');
-  tell(
-    "Put this into your project's .mcp.json (Claude Code), start the client"
-  );
-  tell('and say "delegate this to Codex". Other clients: docs/clients.md.');
-  const entry = { command: 'node', args: [troupe, 'mcp'] };
-  console.log(
-    `\n${JSON.stringify({ mcpServers: { agents: { type: 'stdio', ...entry } } }, null, 2)}\n`
-  );
-}
-
-function cost({ cost_usd, usage }) {
-  const dollars = cost_usd === null ? 'cost unknown' : `$${cost_usd}`;
-  return `${dollars}, ${usage ? `${usage.total_tokens} tokens` : 'tokens unknown'}`;
-}
-
-const colours = process.stdout.isTTY && !process.env.NO_COLOR;
-const painted = (code) => (text) =>
-  colours ? `\u001b[${code}m${text}\u001b[0m` : text;
-const [bold, dim, red, green] = [1, 2, 31, 32].map(painted);
-
-const read = (path) => readFileSync(path, 'utf8');
-const id = (agentId) => `#${agentId}`;
-const heading = (text) => console.log(`\n${bold(text)}`);
-const tell = (text) => console.log(`   ${text}`);
-const told = (arrow, text) => console.log(`   ${arrow.padEnd(1)} ${text}`);
-const since = (began) => `${Math.round(performance.now() - began)} ms`;
-
-function shortened(text, length) {
-  const line = (text ?? '').replace(/\s+/g, ' ');
-  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+  showLogs(workspace);
+  showNext(troupe);
 }
 
 const { values } = parseArgs({
   options: { rehearsal: { type: 'boolean' }, keep: { type: 'boolean' } }
 });
 const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-demo-')));
-const remove = () => {
-  if (values.keep) return;
-  rmSync(workspace, { recursive: true, force: true, maxRetries: 5 });
-};
-process.once('SIGINT', () => {
-  remove();
-  process.exit(130);
-});
-try {
-  if (!existsSync(troupe))
-    throw new Error('dist/ is missing. Run "npm run build" first.');
-  await perform(workspace, values.rehearsal ?? false);
-  showLogs(workspace);
-  showNext();
+process.once('exit', () => {
   if (values.keep) tell(`The workspace was kept: ${workspace}`);
+  else rmSync(workspace, { recursive: true, force: true, maxRetries: 5 });
+});
+process.once('SIGINT', () => process.exit(130));
+// A reader may have seen enough, as in `npm run demo | head`.
+process.stdout.on('error', () => undefined);
+try {
+  await demonstrate(workspace, values.rehearsal ?? false);
 } catch (error) {
   console.error(`\nThe demo did not work: ${error.message}`);
   process.exitCode = 1;
-} finally {
-  remove();
-}
-
-function enginesIn(report) {
-  try {
-    return JSON.parse(report).engines;
-  } catch {
-    return undefined;
-  }
 }

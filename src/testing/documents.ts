@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+
+export const packageRoot = join(import.meta.dirname, '..', '..');
+
+export interface MarkdownDocument {
+  /** Relative to the package. */
+  path: string;
+  text: string;
+}
+
+/** The documents people read: those of the root and of docs/. */
+export function documents(): MarkdownDocument[] {
+  return ['.', 'docs'].flatMap((directory) =>
+    readdirSync(join(packageRoot, directory))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => documentAt(join(directory, name)))
+  );
+}
+
+export function documentAt(path: string): MarkdownDocument {
+  return { path, text: readFileSync(join(packageRoot, path), 'utf8') };
+}
+
+/** Contents of the fenced blocks in a language. */
+export function blocksOf({ text }: MarkdownDocument, language: string) {
+  const fenced = new RegExp(`^\`\`\`${language}\n([\\s\\S]*?)^\`\`\`$`, 'gm');
+  return [...text.matchAll(fenced)].map(([, body = '']) => body);
+}
+
+/** The part under a heading, up to the next of its level or above. */
+export function sectionOf({ text }: MarkdownDocument, heading: string): string {
+  const level = /^#+/.exec(heading)?.[0].length ?? 1;
+  const from = `${text}\n`.indexOf(`\n${heading}\n`);
+  if (from < 0) throw new Error(`There is no heading "${heading}".`);
+  const rest = text.slice(from + heading.length + 2);
+  const end = rest.search(new RegExp(`^#{1,${level}} `, 'm'));
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+/** What stands in code marks in the first column of a text's tables. */
+export function firstColumn(text: string): string[] {
+  return [...text.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name);
+}
+
+/** Links to files of ours that are not there, or to headings that are not. */
+export function brokenLinks(document: MarkdownDocument): string[] {
+  const prose = document.text.replace(/^(`{3,})[\s\S]*?^\1$/gm, '');
+  const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(
+    ([, target = '']) => target
+  );
+  return links
+    .filter((target) => !/^[a-z]+:/.test(target))
+    .filter((target) => !leadsSomewhere(document, target));
+}
+
+function leadsSomewhere(from: MarkdownDocument, target: string): boolean {
+  const [file = '', anchor] = target.split('#');
+  const path =
+    file === ''
+      ? from.path
+      : relative(packageRoot, resolve(packageRoot, dirname(from.path), file));
+  try {
+    const { text } = documentAt(path);
+    return anchor === undefined || anchorsOf(text).includes(anchor);
+  } catch {
+    return false;
+  }
+}
+
+/** As GitHub makes them from headings. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-')
+  );
+}
