@@ -1,0 +1,94 @@
+import type { Command } from 'commander';
+import {
+  type Config,
+  configSchema,
+  loadConfig,
+  workspaceOf
+} from '../../config.ts';
+import { HostError } from '../../core/errors.ts';
+import { createHost, type Host } from '../../host.ts';
+import { version } from '../../version.ts';
+import { type Diagnosis, nextSteps, printDiagnosis } from '../diagnosis.ts';
+import { checkEngine } from '../engine-check.ts';
+import { printJson } from '../output.ts';
+import { exitWith } from '../process-end.ts';
+import {
+  addWorkspaceFlags,
+  describeError,
+  examples,
+  exitCodes,
+  type JsonFlag,
+  type WorkspaceFlags
+} from '../shared.ts';
+import { checkSurroundings } from '../surroundings.ts';
+
+type DoctorFlags = WorkspaceFlags & JsonFlag;
+
+export function addDoctor(program: Command): void {
+  addWorkspaceFlags(
+    program
+      .command('doctor')
+      .description('what works here, what does not, and what to do about it')
+      .option('--json', 'print JSON')
+  )
+    .addHelpText('after', examples(['troupe doctor', 'troupe doctor --json']))
+    .action(async (flags: DoctorFlags) => exitWith(await doctor(flags)));
+}
+
+async function doctor(flags: DoctorFlags): Promise<number> {
+  const { config, problem } = await configOrDefaults(flags);
+  const host = await createHost(config);
+  // With settings that are not the user's we look, and settle nothing.
+  if (problem === null) await host.attend();
+  try {
+    const diagnosis = await diagnose(host, problem);
+    if (flags.json) await printJson(diagnosis);
+    else await printDiagnosis(diagnosis);
+    return diagnosis.ok ? exitCodes.done : exitCodes.error;
+  } finally {
+    if (problem === null) await host.close();
+  }
+}
+
+async function diagnose(
+  host: Host,
+  problem: string | null
+): Promise<Diagnosis> {
+  const { config, registry } = host;
+  const [surroundings, engines] = await Promise.all([
+    checkSurroundings(host),
+    Promise.all(registry.all().map((engine) => checkEngine(host, engine)))
+  ]);
+  const found = {
+    ok: problem === null && registry.faults.length === 0,
+    version,
+    workspace: config.workspace,
+    config: { file: config.file ?? null, problem },
+    ...surroundings,
+    engines,
+    faults: registry.faults
+  };
+  return { ...found, next: nextSteps(found) };
+}
+
+/** A configuration that does not hold is one more thing to tell. */
+async function configOrDefaults(
+  flags: WorkspaceFlags
+): Promise<{ config: Config; problem: string | null }> {
+  const workspace = workspaceOf(flags, process.env);
+  try {
+    return { config: await loadConfig(flags), problem: null };
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    const { $schema, engines, ...rest } = configSchema.parse({});
+    const config: Config = {
+      ...rest,
+      engines: {},
+      onlyEngines: undefined,
+      workspace,
+      file: undefined,
+      strict: false
+    };
+    return { config, problem: describeError(error) };
+  }
+}

@@ -1,0 +1,29 @@
+import type { Command } from 'commander';
+import { examples } from '../shared.ts';
+
+/**
+ * `troupe mcp` as help shows it. The server parses its own flags (mcp.ts) and
+ * is started without this program: its start-up counts.
+ */
+export function addMcpHelp(program: Command): void {
+  program
+    .command('mcp')
+    .description('serve MCP on stdin and stdout, for an MCP client to start')
+    .option(
+      '--workspace <dir>',
+      "the project (default: CLAUDE_PROJECT_DIR, else the current directory, else the client's root)"
+    )
+    .option('--config <file>', 'configuration file')
+    .option('--toolsets <names>', 'tools to serve, comma separated')
+    .option('--engines <names>', 'offer only these engines, comma separated')
+    .option(
+      '--on-disconnect <what>',
+      'running agents when the client goes: keep or stop'
+    )
+    .option('--max-access <level>', 'ceiling for agents: read, write or full')
+    .option('--strict', 'do not start when a plugin does not load')
+    .addHelpText(
+      'after',
+      examples(['claude mcp add agents -- npx troupe mcp', 'troupe mcp'])
+    );
+}

@@ -1,0 +1,72 @@
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { unknownAgent } from '../../core/runs/continue-run.ts';
+import { reportRun } from '../../core/runs/report.ts';
+import type { Host } from '../../host.ts';
+import { describeOutcome, exitCodeOf } from '../outcome.ts';
+import { printFile, printJson, tell } from '../output.ts';
+import { exitWith } from '../process-end.ts';
+import {
+  addWorkspaceFlags,
+  describeError,
+  examples,
+  exitCodes,
+  type JsonFlag,
+  parseCount,
+  type WorkspaceFlags,
+  withHost
+} from '../shared.ts';
+
+interface ResultFlags extends WorkspaceFlags, JsonFlag {
+  offset?: number;
+}
+
+export function addResult(program: Command): void {
+  addWorkspaceFlags(
+    program
+      .command('result')
+      .description('the whole answer of an agent')
+      .argument('<id>', 'see: troupe list')
+      .option('--offset <count>', 'leave out so many characters', parseCount)
+      .option('--json', 'print what the MCP tool "result" answers')
+  )
+    .addHelpText(
+      'after',
+      examples([
+        'troupe result 1a2b3c4d',
+        'troupe result 1a2b3c4d > answer.md',
+        'troupe result 1a2b3c4d --json'
+      ])
+    )
+    .action(async (id: string, flags: ResultFlags) =>
+      exitWith(await withHost(flags, (host) => result(host, id, flags)))
+    );
+}
+
+async function result(
+  host: Host,
+  id: string,
+  { offset, json }: ResultFlags
+): Promise<number> {
+  const run = await host.tracker.run(id);
+  if (!run) {
+    const unknown = unknownAgent(id);
+    if (json)
+      await printJson({
+        agent_id: id,
+        status: 'not_found',
+        message: unknown.message
+      });
+    tell(describeError(unknown));
+    return exitCodes.error;
+  }
+  process.exitCode = exitCodeOf([run]);
+  if (json)
+    await printJson(await reportRun(run, host.store, host.tracker, offset));
+  else if (run.outcome) {
+    const directory = host.store.directoryOf(id);
+    await printFile(join(directory, run.outcome.result_file), offset);
+  }
+  if (run.status !== 'completed') tell(describeOutcome(run));
+  return process.exitCode;
+}

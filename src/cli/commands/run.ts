@@ -1,0 +1,175 @@
+import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { type Command, Option } from 'commander';
+import type { Config } from '../../config.ts';
+import { HostError } from '../../core/errors.ts';
+import { reportRun } from '../../core/runs/report.ts';
+import type { Run } from '../../core/runs/run.ts';
+import type { Host } from '../../host.ts';
+import type { Access } from '../../plugin.ts';
+import { describeOutcome } from '../outcome.ts';
+import { colorsFor, printFile, printJson, tell } from '../output.ts';
+import {
+  catchInterruption,
+  exitWith,
+  type Interruption
+} from '../process-end.ts';
+import {
+  addWorkspaceFlags,
+  examples,
+  exitCodes,
+  type JsonFlag,
+  parseSeconds,
+  type WorkspaceFlags,
+  withHost
+} from '../shared.ts';
+import { duration, oneLine } from '../text.ts';
+import { waitWatching } from '../waiting.ts';
+
+interface RunFlags extends WorkspaceFlags, JsonFlag {
+  model?: string;
+  access?: Access;
+  timeout?: number;
+  cwd?: string;
+  systemPrompt?: string;
+}
+
+export function addRun(program: Command): void {
+  addWorkspaceFlags(
+    program
+      .command('run')
+      .description('run one agent and print its answer')
+      .argument('<engine>', 'see: troupe engines')
+      .argument('[prompt]', 'the task; read from stdin when it is - or missing')
+      .option('--model <name>', "the engine's model")
+      .addOption(
+        new Option(
+          '--access <level>',
+          'look, change files, or anything (default: full)'
+        ).choices(['read', 'write', 'full'])
+      )
+      .option('--timeout <seconds>', 'stop the agent after this', parseSeconds)
+      .option('--cwd <dir>', 'directory inside the workspace to work in')
+      .option('--system-prompt <text>', 'put before the task')
+      .option('--json', 'print the outcome as JSON')
+  )
+    .addHelpText(
+      'after',
+      examples([
+        'troupe run claude "explain src/host.ts" --access read',
+        'git diff | troupe run codex - --system-prompt "Review this change."',
+        'troupe run rehearsal "say hello"   # asks no model'
+      ])
+    )
+    .action(
+      async (engine: string, prompt: string | undefined, flags: RunFlags) =>
+        exitWith(await run(engine, await promptFrom(prompt), flags))
+    );
+}
+
+async function run(
+  engine: string,
+  prompt: string,
+  flags: RunFlags
+): Promise<number> {
+  const interruption = catchInterruption();
+  // Naming an engine that is off by default switches it on.
+  const switchOn = (config: Config): Config => ({
+    ...config,
+    engines: { [engine]: {}, ...config.engines }
+  });
+  return withHost(
+    flags,
+    async (host) => {
+      const { record } = await host.spawn({
+        engine,
+        prompt,
+        model: flags.model,
+        access: flags.access,
+        timeoutSeconds: flags.timeout,
+        cwd: flags.cwd,
+        systemPrompt: flags.systemPrompt
+      });
+      const ended = await follow(host, record.agent_id, interruption);
+      // What IAC.md says is true before the answer is out.
+      await host.attend();
+      return conclude(host, ended, interruption, flags);
+    },
+    switchOn
+  );
+}
+
+/** Waits for the agent and tells what it does; ends it at Ctrl-C. */
+async function follow(
+  host: Host,
+  agentId: string,
+  { signal }: Interruption
+): Promise<Run> {
+  host.watch();
+  const began = performance.now();
+  const { dim } = colorsFor(process.stderr);
+  let shown = '';
+  const onLook = async (_: Run[], [run]: Run[]) => {
+    if (!run) return;
+    const now = await describeMoment(host, run);
+    if (now === shown) return;
+    shown = now;
+    const seconds = (performance.now() - began) / 1000;
+    process.stderr.write(dim(`${duration(seconds).padStart(8)}  ${now}\n`));
+  };
+  const run = await host.tracker.run(agentId);
+  if (run && !run.outcome) tell(describeStart(run));
+  const { finished } = await waitWatching(host, {
+    agentIds: [agentId],
+    mode: 'all',
+    timeoutMs: Number.POSITIVE_INFINITY,
+    signal,
+    onLook
+  });
+  const ended = finished[0] ?? (await host.cancel(agentId, 'interrupted'));
+  if (!ended) throw new Error(`The folder of agent ${agentId} is gone.`);
+  return ended;
+}
+
+async function describeMoment(host: Host, run: Run): Promise<string> {
+  if (run.status === 'queued') return 'waiting for a free place';
+  const reply = await host.tracker.reply(run.record.agent_id);
+  return oneLine(reply?.progress ?? 'at work');
+}
+
+function describeStart({ record }: Run): string {
+  const { label, agent_id, access, enforcement, timeout_seconds } = record;
+  const model = record.model === null ? '' : ` (${oneLine(record.model)})`;
+  const held = record.kind === 'api' ? '' : `, access ${access} ${enforcement}`;
+  return `${label}${model} ${agent_id}${held}, timeout ${timeout_seconds} s`;
+}
+
+async function conclude(
+  host: Host,
+  run: Run,
+  interruption: Interruption,
+  { json }: JsonFlag
+): Promise<number> {
+  const { record, outcome } = run;
+  const { agent_id: id } = record;
+  process.exitCode =
+    run.status === 'completed'
+      ? exitCodes.done
+      : (interruption.exitCode() ?? exitCodes.failed);
+  if (json) await printJson(await reportRun(run, host.store, host.tracker));
+  else if (outcome && interruption.exitCode() === undefined)
+    await printFile(join(host.store.directoryOf(id), outcome.result_file));
+  tell(describeOutcome(run));
+  return process.exitCode;
+}
+
+async function promptFrom(argument: string | undefined): Promise<string> {
+  if (argument !== undefined && argument !== '-') return argument;
+  if (argument === undefined && process.stdin.isTTY)
+    throw new HostError(
+      'invalid_input',
+      'There is no prompt.',
+      'Give it in quotes after the engine, or pipe it in.'
+    );
+  return readAll(process.stdin);
+}

@@ -1,0 +1,115 @@
+import type { PluginFault } from '../core/engines/engine-registry.ts';
+import type { EngineCheck } from './engine-check.ts';
+import { colorsFor, print } from './output.ts';
+import type { Surroundings } from './surroundings.ts';
+import { oneLine } from './text.ts';
+
+/** What `doctor` says, as `--json` prints it. */
+export interface Diagnosis extends Findings {
+  /** What to do, most urgent first. */
+  next: string[];
+}
+
+interface Findings extends Surroundings {
+  /** False: a plugin does not load, or the configuration does not hold. */
+  ok: boolean;
+  version: string;
+  workspace: string;
+  config: { file: string | null; problem: string | null };
+  engines: EngineCheck[];
+  faults: PluginFault[];
+}
+
+export function nextSteps(found: Findings): string[] {
+  const { config, node, directories, faults, engines } = found;
+  const steps: string[] = [];
+  if (config.problem !== null) steps.push(config.problem);
+  for (const { plugin, problem } of faults)
+    steps.push(
+      `Mend the plugin ${plugin}, or take it out of "plugins": ${oneLine(problem)}`
+    );
+  if (!node.ok) steps.push(`Use Node ${node.required} or newer.`);
+  for (const { path, state } of directories)
+    if (state === 'not writable')
+      steps.push(`Make ${path} a directory you may write to.`);
+  const ready = engines.find((engine) => engine.ready);
+  for (const { name, next, available } of engines)
+    if (next !== null && (available || !ready)) steps.push(`${name}: ${next}`);
+  const first = ready?.name ?? 'rehearsal';
+  const task = ready ? 'explain this repository' : 'say hello';
+  const note = ready ? '' : ', which asks no model';
+  steps.push(`Try: troupe run ${first} "${task}"${note}`);
+  return steps;
+}
+
+export async function printDiagnosis(found: Diagnosis): Promise<void> {
+  const { bold } = colorsFor(process.stdout);
+  const steps = found.next.map((step, index) => `  ${index + 1}. ${step}`);
+  const sections = [
+    [bold(`troupe ${found.version}`), ...surroundingLines(found)],
+    ...found.engines.map(engineLines),
+    ...(found.faults.length > 0 ? [faultLines(found.faults)] : []),
+    [bold('What to do next'), ...steps]
+  ];
+  await print(`${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`);
+}
+
+function surroundingLines(found: Findings): string[] {
+  const { green, red, yellow } = colorsFor(process.stdout);
+  const { node, config, tmux, workspace, directories } = found;
+  const nodeText = `${node.version} (needs ${node.required} or newer)`;
+  const configText = config.problem
+    ? red('not valid')
+    : (config.file ?? 'none, defaults are used');
+  const tmuxText = tmux
+    ? `${tmux.version ?? ''} ${tmux.path}`.trim()
+    : yellow('not installed (needed for the orchestrator toolset only)');
+  return [
+    line('node', node.ok ? green(nodeText) : red(nodeText)),
+    line('workspace', workspace),
+    line('config', configText),
+    ...directories.map(({ path, state }) =>
+      line(
+        path.endsWith('logs') ? 'logs' : '.agents',
+        state === 'not writable' ? red(state) : state
+      )
+    ),
+    line('tmux', tmuxText)
+  ];
+}
+
+function engineLines(engine: EngineCheck): string[] {
+  const { bold, green, red, yellow } = colorsFor(process.stdout);
+  const { name, kind, path, version, login, access, keys } = engine;
+  const state = engine.ready ? green('ready') : red('not ready');
+  const lines = [`${bold(name)} (${kind}): ${state}`];
+  if (kind === 'cli') {
+    lines.push(line('program', path ?? `"${engine.command}" is not on PATH`));
+    if (path !== null) {
+      lines.push(line('version', version ?? yellow('unknown')));
+      lines.push(line('login', login ?? 'unknown'));
+    }
+  }
+  if (access) {
+    const parts = Object.entries(access).map(
+      ([level, enforcement]) => `${level} ${enforcement}`
+    );
+    lines.push(line('access', parts.join(', ')));
+  }
+  const seen = keys.map((key) => `${key.name} (${key.from})`);
+  lines.push(line('keys', seen.join(', ') || 'none seen'));
+  if (engine.next !== null) lines.push(line('next', engine.next));
+  return lines;
+}
+
+function faultLines(faults: PluginFault[]): string[] {
+  const { bold, red } = colorsFor(process.stdout);
+  return [
+    bold('Plugins that do not load'),
+    ...faults.map(({ plugin, problem }) => line(plugin, red(oneLine(problem))))
+  ];
+}
+
+function line(name: string, text: string): string {
+  return `  ${name.padEnd(10)} ${text}`;
+}

@@ -1,0 +1,93 @@
+import { enforcementOf, toolNameOf } from '../core/engines/engine-registry.ts';
+import type { Host } from '../host.ts';
+import type { Enforcement, Engine } from '../plugin.ts';
+
+/** An engine as `engines` and `doctor` tell it. */
+export interface EngineFacts {
+  name: string;
+  kind: 'cli' | 'api';
+  /** Name of its MCP tool. */
+  tool: string;
+  description: string;
+  /** True when a run could start: program found, or key found. */
+  available: boolean;
+  /** The program; null for an API. */
+  command: string | null;
+  /** Where it was found. */
+  path: string | null;
+  access: { read: Enforcement; write: Enforcement; full: Enforcement } | null;
+  models: { default: string | null; aliases: Record<string, string> };
+  keys: VisibleKey[];
+}
+
+/** A key by name only: its value is nobody's business. */
+export interface VisibleKey {
+  name: string;
+  from: 'environment';
+}
+
+export function factsOf(host: Host, engine: Engine): EngineFacts {
+  const { registry, processes } = host;
+  const isCli = engine.kind === 'cli';
+  const command = isCli ? registry.commandOf(engine) : null;
+  const path = command === null ? undefined : processes.locate(command);
+  const keys = visibleKeys(engine);
+  return {
+    name: engine.name,
+    kind: engine.kind,
+    tool: toolNameOf(engine),
+    description: engine.description,
+    available: isCli ? path !== undefined : keys.length > 0,
+    command,
+    path: path ?? null,
+    access: isCli ? accessOf(engine) : null,
+    models: {
+      default: registry.modelOf(engine, undefined) ?? null,
+      aliases: engine.models?.aliases ?? {}
+    },
+    keys
+  };
+}
+
+/** `enforced`, or which access is only asked for. */
+export function describeAccess({ access }: EngineFacts): string {
+  if (!access) return 'text only';
+  const asked = Object.entries(access)
+    .filter(([, enforcement]) => enforcement === 'asked')
+    .map(([name]) => name);
+  if (asked.length === 0) return 'enforced';
+  return asked.length === 3 ? 'asked' : `${asked.join(', ')} asked`;
+}
+
+function accessOf(engine: Engine) {
+  return {
+    read: enforcementOf(engine, 'read'),
+    write: enforcementOf(engine, 'write'),
+    full: enforcementOf(engine, 'full')
+  };
+}
+
+const secretName = /(API_?KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/i;
+
+/** Set in our environment, and an engine's to use. */
+function visibleKeys(engine: Engine): VisibleKey[] {
+  const names =
+    engine.kind === 'api' ? engine.keyNames : (engine.env?.keep ?? []);
+  return Object.entries(process.env)
+    .filter(([name, value]) => value && isKeyOf(name, names, engine.kind))
+    .map(([name]) => ({ name, from: 'environment' }));
+}
+
+function isKeyOf(
+  name: string,
+  patterns: string[],
+  kind: 'cli' | 'api'
+): boolean {
+  if (kind === 'api') return patterns.includes(name);
+  const kept = patterns.some((pattern) =>
+    pattern.endsWith('*')
+      ? name.startsWith(pattern.slice(0, -1))
+      : name === pattern
+  );
+  return kept && secretName.test(name);
+}

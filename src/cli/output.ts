@@ -1,0 +1,78 @@
+import { createReadStream } from 'node:fs';
+import picocolors from 'picocolors';
+import type { RunStatus } from '../core/runs/run.ts';
+import { onTerminal } from './text.ts';
+
+export type Colors = ReturnType<typeof picocolors.createColors>;
+
+/** One line of diagnostics. Results go to `print`. */
+export function tell(message: string): void {
+  process.stderr.write(`troupe: ${message}\n`);
+}
+
+/** A result, on stdout; settles when the reader has taken it. */
+export function print(text: string | Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    process.stdout.write(text, () => resolve());
+  });
+}
+
+/** One JSON document. */
+export function printJson(value: unknown): Promise<void> {
+  return print(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+/**
+ * A text file from a character on, in bounded memory. In a pipe its bytes are
+ * untouched; on a terminal what could steer the terminal is left out. A last
+ * line without newline gets one.
+ */
+export async function printFile(path: string, offset = 0): Promise<void> {
+  let last: string | undefined;
+  for await (const part of partsOf(path, offset)) {
+    if (part.length === 0) continue;
+    last = part.subarray(-1).toString('latin1');
+    await print(process.stdout.isTTY ? onTerminal(part.toString()) : part);
+  }
+  if (last !== undefined && last !== '\n') await print('\n');
+}
+
+async function* partsOf(path: string, offset: number): AsyncGenerator<Buffer> {
+  const decode = offset > 0 || process.stdout.isTTY;
+  const stream = createReadStream(path, decode ? { encoding: 'utf8' } : {});
+  let position = 0;
+  for await (const chunk of stream) {
+    if (Buffer.isBuffer(chunk)) yield chunk;
+    if (typeof chunk !== 'string') continue;
+    yield Buffer.from(chunk.slice(Math.max(0, offset - position)));
+    position += chunk.length;
+  }
+}
+
+/** Colours where they mean something: on a terminal, unless NO_COLOR is set. */
+export function colorsFor(stream: { isTTY?: boolean }): Colors {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env;
+  const forced = FORCE_COLOR !== undefined && !/^(0|false)?$/.test(FORCE_COLOR);
+  const able = stream.isTTY === true && TERM !== 'dumb';
+  return picocolors.createColors(!NO_COLOR && (forced || able));
+}
+
+/** Green is done, red failed, yellow not sure yet or out of time. */
+export function statusColor(
+  colors: Colors,
+  status: RunStatus
+): (text: string) => string {
+  switch (status) {
+    case 'completed':
+      return colors.green;
+    case 'failed':
+      return colors.red;
+    case 'running':
+    case 'timeout':
+    case 'interrupted':
+      return colors.yellow;
+    case 'queued':
+    case 'canceled':
+      return colors.dim;
+  }
+}

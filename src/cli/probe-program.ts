@@ -1,0 +1,64 @@
+import type { ChildProcess } from 'node:child_process';
+import spawn from 'cross-spawn';
+
+export interface ProbeOutput {
+  exitCode: number;
+  stdout: string;
+  stderr: string;
+}
+
+const limitMs = 5000;
+/** For what a program that has ended wrote last. */
+const drainMs = 200;
+/** For a killed program to be gone. */
+const killMs = 1000;
+const maximumChars = 100_000;
+
+/**
+ * Runs a program that answers at once, such as `--version`, with nothing on
+ * stdin. Undefined when it did not start or did not end within five seconds:
+ * then it is killed, with what it started.
+ */
+export function probeProgram(
+  path: string,
+  args: string[],
+  environment: Record<string, string>
+): Promise<ProbeOutput | undefined> {
+  return new Promise((resolve) => {
+    const output = { stdout: '', stderr: '' };
+    const child = spawn(path, args, {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32'
+    });
+    const finish = (exitCode: number | null) => {
+      clearTimeout(timer);
+      for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+      child.unref();
+      resolve(exitCode === null ? undefined : { exitCode, ...output });
+    };
+    const timer = setTimeout(() => {
+      killGroup(child);
+      setTimeout(() => finish(null), killMs).unref();
+    }, limitMs);
+    for (const name of ['stdout', 'stderr'] as const)
+      child[name]?.on('data', (chunk) => {
+        output[name] = (output[name] + String(chunk)).slice(0, maximumChars);
+      });
+    child.once('error', () => finish(null));
+    child.once('exit', (code) => {
+      // Something it left running may hold its output open.
+      setTimeout(() => finish(code), drainMs);
+      child.once('close', () => finish(code));
+    });
+  });
+}
+
+function killGroup(child: ChildProcess): void {
+  try {
+    if (child.pid === undefined || process.platform === 'win32') child.kill();
+    else process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has just ended by itself.
+  }
+}

@@ -1,0 +1,39 @@
+import { errnoOf } from '../core/errors.ts';
+
+/** Ends the process when all that was written has been taken. */
+export async function exitWith(code: number): Promise<never> {
+  process.exitCode = code;
+  for (const stream of [process.stdout, process.stderr])
+    await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  process.exit(code);
+}
+
+/** `troupe … | head`: a reader who has seen enough is no failure of ours. */
+export function stayQuietWithoutReader(): void {
+  process.stdout.on('error', (error: unknown) => {
+    process.exit(errnoOf(error) === 'EPIPE' ? (process.exitCode ?? 0) : 1);
+  });
+  process.stderr.on('error', () => undefined);
+}
+
+export interface Interruption {
+  /** Aborted at the first signal. */
+  signal: AbortSignal;
+  /** 128 + number of the signal, as shells count. */
+  exitCode: () => number | undefined;
+}
+
+const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/** Lets a command end in its own way at Ctrl-C; a second one ends it at once. */
+export function catchInterruption(): Interruption {
+  const controller = new AbortController();
+  let exitCode: number | undefined;
+  for (const [name, code] of Object.entries(signals))
+    process.on(name, () => {
+      if (exitCode !== undefined) process.exit(code);
+      exitCode = code;
+      controller.abort();
+    });
+  return { signal: controller.signal, exitCode: () => exitCode };
+}

@@ -1,0 +1,47 @@
+import { unknownAgent } from '../core/runs/continue-run.ts';
+import type { Run } from '../core/runs/run.ts';
+import type { WaitResult } from '../core/runs/waiter.ts';
+import type { Host } from '../host.ts';
+
+export interface Waiting {
+  agentIds: string[];
+  mode: 'all' | 'any';
+  /** Infinity: until they have ended. */
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Called two or three times a second. */
+  onLook: (finished: Run[], waiting: Run[]) => void | Promise<void>;
+}
+
+const sliceMs = 400;
+
+/**
+ * Waits in short slices, so that a person sees what happens meanwhile.
+ * @throws HostError `storage_full` when an end cannot be written down
+ */
+export async function waitWatching(
+  host: Host,
+  { agentIds, mode, timeoutMs, signal, onLook }: Waiting
+): Promise<WaitResult> {
+  const began = performance.now();
+  for (;;) {
+    const left = timeoutMs - (performance.now() - began);
+    const result = await host.wait({
+      agentIds,
+      mode,
+      timeoutMs: Math.max(0, Math.min(sliceMs, left)),
+      signal
+    });
+    const { finished, waiting } = result;
+    await onLook(finished, waiting);
+    const enough =
+      waiting.length === 0 || (mode === 'any' && finished.length > 0);
+    // An agent in neither list has a trouble of its own, which this throws.
+    if (finished.length + waiting.length < agentIds.length)
+      for (const id of agentIds) {
+        if (!(await host.tracker.run(id))) throw unknownAgent(id);
+      }
+    else if (enough || left <= sliceMs || signal.aborted)
+      return { ...result, elapsedMs: performance.now() - began };
+  }
+}
