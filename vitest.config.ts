@@ -7,7 +7,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'plugins/**/*.test.ts'],
-          exclude: ['src/testing/e2e/**'],
+          exclude: ['src/testing/e2e/**', 'src/testing/engines/**'],
           testTimeout: 30_000
         }
       },
@@ -17,6 +17,14 @@ export default defineConfig({
           include: ['src/testing/e2e/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
+          maxWorkers: 2
+        }
+      },
+      {
+        test: {
+          name: 'engines',
+          include: ['src/testing/engines/**/*.test.ts'],
+          testTimeout: 90_000,
           maxWorkers: 2
         }
       }

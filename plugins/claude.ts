@@ -192,6 +192,7 @@ const CODES: [RegExp, FailureCode][] = [
   [/session id \S+ is already in use/i, 'session_busy'],
   [/cannot be used with root/i, 'permission_denied'],
   [/credit balance|quota|usage limit|hit your .{0,20}limit|billing/i, 'quota'],
+  [/(api error:|status) 402\b/i, 'quota'],
   [/prompt is too long|context window|status 413/i, 'context_too_long'],
   [/selected model|model\b.{0,60} not found|status 404/i, 'model_not_found'],
   [/api key|authenticate|oauth token|(error:|status) 40[13]\b/i, 'auth'],

@@ -198,7 +198,7 @@ const CODES: [RegExp, FailureCode][] = [
   [/missing environment variable/i, 'not_logged_in'],
   [/no rollout found/i, 'spawn_failed'],
   [/not inside a trusted directory/i, 'permission_denied'],
-  [/quota|usage limit|billing|out of credits/i, 'quota'],
+  [/quota|usage limit|billing|out of credits|status:? 402\b/i, 'quota'],
   [
     /context (window|length)|maximum context|input exceeds/i,
     'context_too_long'

@@ -104,7 +104,8 @@ function remember(): void {
     const count = readFileSync(turns, 'utf8').trim().split('\n').length;
     said.push(`(turn ${count + 1} of this session)`);
   }
-  appendFileSync(turns, `${JSON.stringify(prompt.slice(0, 2000))}\n`);
+  const turn = JSON.stringify(prompt.slice(0, 2000));
+  appendFileSync(turns, `${turn}\n`, { mode: 0o600 });
 }
 
 void perform();

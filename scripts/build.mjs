@@ -4,7 +4,6 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
-  existsSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -55,47 +54,51 @@ const initialize = {
   clientInfo: { name: 'build', version: '1' }
 };
 
+// The launcher compiles this bundle itself and has to lend it its import().
+const launcherImports = {
+  name: 'launcher-imports',
+  renderChunk: (code) => code.replaceAll(/\bimport\(/g, 'dynamicImport(')
+};
+
 async function bundle(input, file, options = {}) {
   const build = await rolldown({
     input: join(root, input),
     platform: 'node',
-    external: ['cosmiconfig'],
+    external: options.external ?? ['cosmiconfig'],
     resolve: { alias: options.alias ?? {} },
+    plugins: options.plugins ?? [],
     ...(options.treeshake ? { treeshake: options.treeshake } : {})
   });
   await build.write({
     file: join(dist, file),
-    format: 'cjs',
+    format: options.format ?? 'cjs',
     minify: true,
     codeSplitting: false
   });
   await build.close();
 }
 
-await Promise.all([
-  bundle('src/cli/mcp-entry.ts', 'mcp.cjs', {
-    alias: { ...stubs, ...lazyBuiltins },
-    treeshake
-  }),
-  bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
-  bundle('plugins/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
-  existsSync(join(root, 'src/cli/main.ts'))
-    ? bundle('src/cli/main.ts', 'cli.cjs', { alias: stubs })
-    : undefined
-]);
-
-const id = createHash('sha256')
-  .update(readFileSync(join(dist, 'mcp.cjs')))
-  .digest('hex')
-  .slice(0, 16);
-writeFileSync(
-  join(dist, 'troupe.cjs'),
-  readFileSync(script('launcher.cjs'), 'utf8').replace('BUILD_ID', id)
-);
-chmodSync(join(dist, 'troupe.cjs'), 0o755);
-chmodSync(dist, 0o755);
-rmSync(final, { recursive: true, force: true });
-renameSync(dist, final);
+try {
+  await Promise.all([
+    bundle('src/cli/mcp-entry.ts', 'mcp.cjs', {
+      alias: { ...stubs, ...lazyBuiltins },
+      plugins: [launcherImports],
+      treeshake
+    }),
+    bundle('src/cli/main.ts', 'cli.cjs', { alias: stubs }),
+    bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
+    bundle('plugins/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
+    bundle('src/index.ts', 'index.js', {
+      format: 'esm',
+      external: ['cosmiconfig', 'zod', 'cross-spawn']
+    })
+  ]);
+  writeLauncher();
+  rmSync(final, { recursive: true, force: true });
+  renameSync(dist, final);
+} finally {
+  rmSync(dist, { recursive: true, force: true });
+}
 warmUp();
 
 if (process.argv.includes('--types'))
@@ -103,6 +106,18 @@ if (process.argv.includes('--types'))
     cwd: root,
     stdio: 'inherit'
   });
+
+/** V8 compares only lengths, so the launcher knows the bundle by its hash. */
+function writeLauncher() {
+  const id = createHash('sha256')
+    .update(readFileSync(join(dist, 'mcp.cjs')))
+    .digest('hex')
+    .slice(0, 16);
+  const launcher = readFileSync(script('launcher.cjs'), 'utf8');
+  writeFileSync(join(dist, 'troupe.cjs'), launcher.replace('BUILD_ID', id));
+  chmodSync(join(dist, 'troupe.cjs'), 0o755);
+  chmodSync(dist, 0o755);
+}
 
 /** One short life of the server, so that the first real start is fast too. */
 function warmUp() {

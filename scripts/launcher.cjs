@@ -4,9 +4,9 @@
 // start then costs half. Without a usable cache it is plain compilation.
 const { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } =
   require('node:fs');
-const { createRequire, wrap } = require('node:module');
+const { createRequire } = require('node:module');
 const { dirname, join } = require('node:path');
-const { constants, Script } = require('node:vm');
+const { Script } = require('node:vm');
 
 const [command, ...rest] = process.argv.slice(2);
 const help = rest.includes('--help') || rest.includes('-h');
@@ -21,7 +21,6 @@ function load(file) {
   const known = existsSync(cache) ? readFileSync(cache) : undefined;
   const script = new Script(wrap(readFileSync(file, 'utf8')), {
     filename: file,
-    importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     ...(known ? { cachedData: known } : {})
   });
   if (!known || script.cachedDataRejected)
@@ -32,8 +31,18 @@ function load(file) {
     createRequire(file),
     module,
     file,
-    dirname(file)
+    dirname(file),
+    (specifier) => import(specifier)
   );
+}
+
+/**
+ * A script from the cache has lost how import() is resolved (seen on Node
+ * 20), so the build turns import() into a call of the last parameter.
+ */
+function wrap(code) {
+  const parameters = 'exports, require, module, __filename, __dirname';
+  return `(function (${parameters}, dynamicImport) {${code}\n})`;
 }
 
 /** Best effort: an installation that cannot be written starts as before. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -84,9 +84,11 @@ export async function loadConfig(
   const workspace = workspaceOf(flags, environment);
   const { file, value } = await readConfigFile(workspace, flags.config);
   const over = overrides(flags, environment);
-  const merged = isObject(value) ? { ...value, ...over } : value;
-  const parsed = configSchema.safeParse(merged ?? {});
-  if (!parsed.success) throw invalid(file, parsed.error);
+  // An empty file is no object, and no fault.
+  const written = value ?? {};
+  const merged = isObject(written) ? { ...written, ...over } : written;
+  const parsed = configSchema.safeParse(merged);
+  if (!parsed.success) throw invalid(file, Object.keys(over), parsed.error);
   const { $schema, engines, ...rest } = parsed.data;
   return {
     ...rest,
@@ -111,10 +113,10 @@ export function workspaceOf(
   const asked =
     flags.workspace ?? (environment.CLAUDE_PROJECT_DIR || undefined);
   const path = resolve(asked ?? process.cwd());
-  if (!existsSync(path))
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw new HostError(
       'config_invalid',
-      `The workspace ${path} does not exist.`,
+      `The workspace ${path} is no directory.`,
       'Give an existing directory with --workspace.'
     );
   return realpathSync(path);
@@ -145,7 +147,7 @@ function overrides(
 }
 
 const fileNames =
-  /^(\.trouperc(\.(json|ya?ml|js|ts|mjs|cjs))?|troupe\.config\.(json|ya?ml|js|ts|mjs|cjs))$/;
+  /^(\.trouperc(\.(json|ya?ml|js|mjs|cjs))?|troupe\.config\.(json|ya?ml|js|mjs|cjs))$/;
 
 /** cosmiconfig costs start-up time, so it is loaded when there is a file. */
 async function readConfigFile(
@@ -183,15 +185,17 @@ async function readConfigFile(
 }
 
 function mayHaveConfig(workspace: string): boolean {
-  const names = readdirSync(workspace);
-  if (names.some((name) => fileNames.test(name))) return true;
-  if (names.includes('.config'))
-    return readdirSync(join(workspace, '.config')).some((name) =>
-      name.startsWith('trouperc')
-    );
+  if (namesIn(workspace).some((name) => fileNames.test(name))) return true;
+  const inner = namesIn(join(workspace, '.config'));
+  if (inner.some((name) => name.startsWith('trouperc'))) return true;
   return (readIfThere(join(workspace, 'package.json')) ?? '').includes(
     '"troupe"'
   );
+}
+
+function namesIn(directory: string): string[] {
+  const there = statSync(directory, { throwIfNoEntry: false })?.isDirectory();
+  return there ? readdirSync(directory) : [];
 }
 
 /** Where relative paths of the configuration start. */
@@ -199,13 +203,22 @@ export function baseDirectoryOf(config: Config): string {
   return config.file ? dirname(config.file) : config.workspace;
 }
 
-function invalid(file: string | undefined, error: z.ZodError): HostError {
-  const faults = error.issues.map(
-    (issue) => `${issue.path.join('.') || '(root)'}: ${issue.message}`
-  );
+function invalid(
+  file: string | undefined,
+  overridden: string[],
+  error: z.ZodError
+): HostError {
+  const faults = error.issues.map((issue) => {
+    const [key] = issue.path;
+    const where =
+      typeof key === 'string' && overridden.includes(key)
+        ? 'from a flag or variable'
+        : `in ${file}`;
+    return `${issue.path.join('.') || '(root)'} ${where}: ${issue.message}`;
+  });
   return new HostError(
     'config_invalid',
-    `The configuration ${file ?? '(flags and environment)'} is not valid: ${faults.join('; ')}`,
+    `The configuration is not valid. ${faults.join('; ')}.`,
     'docs/configuration.md shows every key.'
   );
 }

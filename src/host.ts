@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { builtinEngines, optionalEngines } from '../plugins/index.ts';
 import { createProcesses } from './adapters/child-process/processes.ts';
@@ -6,11 +5,13 @@ import { baseDirectoryOf, type Config } from './config.ts';
 import { AuditViews } from './core/audit/audit-views.ts';
 import { Journal, journalPath } from './core/audit/journal.ts';
 import { createRedactor, secretsIn } from './core/audit/redact.ts';
+import { chooseEngines } from './core/engines/choose-engines.ts';
 import { EngineRegistry } from './core/engines/engine-registry.ts';
 import { loadEngines } from './core/engines/load-engines.ts';
 import { HostError } from './core/errors.ts';
 import { type ContinueRequest, continueRun } from './core/runs/continue-run.ts';
 import type { Processes } from './core/runs/ports.ts';
+import { recentlyEnded } from './core/runs/recent.ts';
 import type { Run } from './core/runs/run.ts';
 import { RunStore } from './core/runs/run-store.ts';
 import { RunTracker } from './core/runs/run-tracker.ts';
@@ -26,7 +27,10 @@ import {
   type WaitResult,
   waitForRuns
 } from './core/runs/waiter.ts';
+import { removeLeftovers } from './core/state/atomic-file.ts';
+import { distDirectory } from './dist-directory.ts';
 import { log } from './log.ts';
+import type { Engine } from './plugin.ts';
 
 /** One process's hold on a workspace: everything wired, nothing started. */
 export class Host {
@@ -47,7 +51,12 @@ export class Host {
     this.registry = registry;
     const state = join(config.workspace, '.agents');
     const logDirectory = join(config.workspace, 'logs');
-    const redact = createRedactor(secretsIn(process.env));
+    const redact = createRedactor(
+      [
+        process.env,
+        ...Object.values(config.engines).map(({ env }) => env ?? {})
+      ].flatMap(secretsIn)
+    );
     this.headDirectory = join(state, 'heads');
     this.store = new RunStore(state);
     this.processes = createProcesses(join(distDirectory(), 'reaper.cjs'));
@@ -60,7 +69,8 @@ export class Host {
       store: this.store,
       journal: this.journal,
       processes: this.processes,
-      engineOf: (name) => registry.find(name),
+      // What is not offered here may have been started elsewhere.
+      engineOf: (name) => registry.find(name) ?? ourOwn(name),
       onChange: () => {
         this.#starter.pump();
         this.#views.touch();
@@ -82,6 +92,7 @@ export class Host {
       store: this.store,
       journal: this.journal,
       processes: this.processes,
+      tracker: this.tracker,
       starter: this.#starter,
       settings: {
         workspace: config.workspace,
@@ -112,7 +123,19 @@ export class Host {
       this.#timer = setTimeout(attend, 700);
       this.#timer.unref();
     };
+    this.#tidy();
     void attend();
+  }
+
+  /** Takes away what killed servers left half-written. */
+  #tidy(): void {
+    const logs = dirname(this.journal.path);
+    try {
+      for (const directory of [this.store.drafts, logs, join(logs, 'archive')])
+        removeLeftovers(directory);
+    } catch (problem) {
+      onProblem(problem);
+    }
   }
 
   /** Settles what ended, adopts what is left, makes the views true. Once. */
@@ -143,6 +166,15 @@ export class Host {
 
   wait(options: WaitOptions): Promise<WaitResult> {
     return waitForRuns(this.tracker, this.store, options);
+  }
+
+  /** Ids of the agents that ended last, newest last. */
+  async recent(limit: number): Promise<string[]> {
+    const noted = await recentlyEnded(this.journal.path, limit);
+    const fresh = this.store
+      .openIds()
+      .filter((id) => this.store.outcomeOf(id) && !noted.includes(id));
+    return [...noted, ...fresh].slice(-limit);
   }
 
   /**
@@ -179,43 +211,35 @@ export class Host {
 
 /**
  * Wires a host for a configuration.
- * @throws HostError `config_invalid` when `strict` and a plugin fails
+ * @throws HostError `config_invalid` when a flag names an engine there is
+ *   not, or with `strict` when a plugin does not load
  */
 export async function createHost(config: Config): Promise<Host> {
   const loaded = await loadEngines(config.plugins, baseDirectoryOf(config));
-  for (const fault of loaded.faults)
-    log(`plugin ${fault.plugin} was left out: ${fault.problem}`);
-  if (config.strict && loaded.faults.length > 0)
+  const { engines, faults } = chooseEngines({
+    builtin: builtinEngines,
+    optional: optionalEngines,
+    loaded: loaded.engines,
+    settings: config.engines,
+    only: config.onlyEngines,
+    faults: loaded.faults
+  });
+  for (const { plugin, problem } of faults)
+    log(`${plugin} was left out: ${problem}`);
+  const [fault] = faults;
+  if (config.strict && fault)
     throw new HostError(
       'config_invalid',
-      `A plugin does not load: ${loaded.faults[0]?.plugin}: ${loaded.faults[0]?.problem}`,
+      `${fault.plugin} was left out: ${fault.problem}.`,
       'Mend it, or start without --strict to go on without it.'
     );
-  const { onlyEngines, engines } = config;
-  const offered = [
-    ...builtinEngines,
-    ...optionalEngines.filter(
-      ({ name }) =>
-        Object.hasOwn(engines, name) || (onlyEngines ?? []).includes(name)
-    ),
-    ...loaded.engines
-  ].filter(
-    ({ name }) =>
-      engines[name]?.enabled !== false &&
-      (onlyEngines === undefined || onlyEngines.includes(name))
-  );
-  return new Host(config, new EngineRegistry(offered, engines, loaded.faults));
+  return new Host(config, new EngineRegistry(engines, config.engines, faults));
 }
 
-/** Where the built programs lie, from source or from the bundle. */
-function distDirectory(): string {
-  let directory = import.meta.dirname;
-  while (!existsSync(join(directory, 'package.json'))) {
-    const above = dirname(directory);
-    if (above === directory) break;
-    directory = above;
-  }
-  return join(directory, 'dist');
+function ourOwn(name: string): Engine | undefined {
+  return [...builtinEngines, ...optionalEngines].find(
+    (engine) => engine.name === name
+  );
 }
 
 function onProblem(problem: unknown): void {

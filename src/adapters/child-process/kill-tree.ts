@@ -1,13 +1,15 @@
+import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StopReport, StopTarget } from '../../core/runs/ports.ts';
 import {
-  type ProcessEntry,
-  processEnvironments,
-  processTable
-} from './process-table.ts';
-
-/** Set in every agent's environment; children inherit it. */
-export const agentMarker = 'TROUPE_AGENT_DIR';
+  type Claim,
+  claimOf,
+  endedWith,
+  hasExited,
+  requestStop
+} from '../../core/runs/run-files.ts';
+import { findAgentTree } from './agent-tree.ts';
+import { type ProcessEntry, thisPlace } from './process-table.ts';
 
 export interface KillTimes {
   /** Between TERM and KILL. */
@@ -19,143 +21,84 @@ export interface KillTimes {
 
 const defaultTimes: KillTimes = { graceMs: 3000, killMs: 1500, pollMs: 60 };
 
-interface Tree {
-  members: ProcessEntry[];
-  nested: Set<string>;
-}
+/** A claim is written down this soon after it was created. */
+const claimMs = 500;
 
 /**
- * Ends a run's whole tree and nothing else: descendants, processes of the
- * supervisor's session, and whatever carries the agent's marker though it
- * moved to another group, session or parent. The supervisor and its watchdog
- * are spared. A process that leaves its session and its parent and wipes its
- * environment cannot be found by anyone.
+ * Ends a run's whole tree and nothing else (see `findAgentTree`): TERM, grace,
+ * KILL. The supervisor is spared and waited for, so that a run that is just
+ * starting cannot slip through. A process that leaves its session and its
+ * parent and wipes its environment cannot be found by anyone.
  */
 export async function killTree(
   target: StopTarget,
-  spared: number[] = [],
   times: KillTimes = defaultTimes
 ): Promise<StopReport> {
+  const began = performance.now();
   const known = new Map<number, ProcessEntry>();
-  const nested = new Set<string>();
-  const look = () => {
-    const tree = findTree(target, spared, known);
-    for (const agent of tree.nested) nested.add(agent);
+  const nested = new Map<string, Promise<StopReport>>();
+  const look = (): Look => {
+    const claim = claimHere(target);
+    const tree = findAgentTree(target, claim, known);
     for (const member of tree.members) known.set(member.pid, member);
-    return tree.members;
+    for (const directory of target.withNested ? tree.nested : [])
+      if (!nested.has(directory))
+        nested.set(directory, endNested(directory, target, times));
+    // Stopped ones could not write down how the agent ended.
+    for (const pid of tree.spared) signal(pid, 'SIGCONT');
+    const starting =
+      claim !== undefined &&
+      !hasExited(target.directory) &&
+      (claim.supervisor
+        ? tree.spared.length > 0
+        : !claim.never && performance.now() - began < claimMs);
+    return { members: tree.members, over: !starting && !tree.members.length };
   };
   const terminated = new Set<number>();
-  let members = look();
-  const graceEnds = performance.now() + times.graceMs;
-  while (members.length > 0 && performance.now() < graceEnds) {
-    for (const { pid } of members) {
+  let seen = look();
+  const graceEnds = began + times.graceMs;
+  while (!seen.over && performance.now() < graceEnds) {
+    for (const { pid } of seen.members) {
       if (terminated.has(pid)) continue;
       terminated.add(pid);
       signal(pid, 'SIGTERM');
     }
     await delay(times.pollMs);
-    members = look();
+    seen = look();
   }
   const killEnds = performance.now() + times.killMs;
-  while (members.length > 0 && performance.now() < killEnds) {
-    for (const { pid } of members) signal(pid, 'SIGKILL');
+  while (!seen.over && performance.now() < killEnds) {
+    for (const { pid } of seen.members) signal(pid, 'SIGKILL');
     await delay(times.pollMs);
-    members = look();
+    seen = look();
   }
-  return {
-    nested: [...nested],
-    survivors: members.map((member) => member.pid)
-  };
+  const others = await Promise.all(nested.values());
+  const left = seen.members.map((member) => member.pid);
+  return { survivors: [...left, ...others.flatMap((one) => one.survivors)] };
 }
 
-function findTree(
-  target: StopTarget,
-  spared: number[],
-  known: Map<number, ProcessEntry>
-): Tree {
-  const table = processTable().filter((entry) => !entry.zombie);
-  const supervisor = table.find(
-    (entry) =>
-      entry.pid === target.supervisor?.pid &&
-      entry.start === target.supervisor.start
-  );
-  const ours = sparedProcesses(table, supervisor, spared);
-  const environments = processEnvironments(table.map((entry) => entry.pid));
-  const inside = new Set<number>();
-  for (const entry of table) {
-    const familiar = known.get(entry.pid)?.start === entry.start;
-    const sameSession = supervisor && entry.session === supervisor.pid;
-    const marked = markerOf(environments.get(entry.pid)) === target.directory;
-    if (familiar || sameSession || marked) inside.add(entry.pid);
-  }
-  if (supervisor) inside.add(supervisor.pid);
-  addDescendants(table, inside, ours);
-  return separate(table, inside, ours, environments, target.directory);
+interface Look {
+  members: ProcessEntry[];
+  /** Nobody is left, and nobody who might still start the agent. */
+  over: boolean;
 }
 
-/** Keeps processes of other agents out, and names those agents. */
-function separate(
-  table: ProcessEntry[],
-  inside: Set<number>,
-  ours: Set<number>,
-  environments: Map<number, string>,
-  directory: string
-): Tree {
-  const tree: Tree = { members: [], nested: new Set() };
-  for (const entry of table) {
-    if (!inside.has(entry.pid) || ours.has(entry.pid)) continue;
-    const marker = markerOf(environments.get(entry.pid));
-    if (marker === undefined || marker === directory) tree.members.push(entry);
-    else tree.nested.add(marker);
-  }
-  return tree;
+/** Undefined for a run of another machine: its numbers mean nothing here. */
+function claimHere({ directory, place }: StopTarget): Claim | undefined {
+  return place === thisPlace() ? claimOf(directory, place) : undefined;
 }
 
-/** The supervisor, its watchdogs and what they run, and ourselves. */
-function sparedProcesses(
-  table: ProcessEntry[],
-  supervisor: ProcessEntry | undefined,
-  spared: number[]
-): Set<number> {
-  const watchdogs = new Set(
-    spared.filter((pid) =>
-      table.some(
-        (entry) => entry.pid === pid && entry.parent === supervisor?.pid
-      )
-    )
-  );
-  addDescendants(table, watchdogs, new Set());
-  const ours = new Set([...watchdogs, process.pid, 1]);
-  if (supervisor) ours.add(supervisor.pid);
-  return ours;
+/** An agent that this one spawned ends with it. */
+function endNested(
+  directory: string,
+  outer: StopTarget,
+  times: KillTimes
+): Promise<StopReport> {
+  requestStop(directory, 'canceled', endedWith(basename(outer.directory)));
+  return killTree({ directory, place: outer.place, withNested: true }, times);
 }
 
-function addDescendants(
-  table: ProcessEntry[],
-  inside: Set<number>,
-  barrier: Set<number>
-): void {
-  for (let grown = true; grown; ) {
-    grown = false;
-    for (const { pid, parent } of table) {
-      if (inside.has(pid) || !inside.has(parent)) continue;
-      // What we spare is not followed, save the supervisor itself.
-      if (barrier.has(pid)) continue;
-      inside.add(pid);
-      grown = true;
-    }
-  }
-}
-
-function markerOf(environment: string | undefined): string | undefined {
-  const prefix = `${agentMarker}=`;
-  return environment
-    ?.split('\0')
-    .find((line) => line.startsWith(prefix))
-    ?.slice(prefix.length);
-}
-
-function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
+function signal(pid: number, name: 'SIGTERM' | 'SIGKILL' | 'SIGCONT'): void {
   try {
     process.kill(pid, name);
   } catch {

@@ -88,7 +88,10 @@ function procEnvironments(pids: number[]): Map<number, string> {
   return environments;
 }
 
-/** `e` makes both BSD and procps ps add the environment to the command. */
+/**
+ * `e` makes both BSD and procps ps add the environment to the command. It is
+ * split where a name follows, so that values may hold spaces.
+ */
 function psEnvironments(): Map<number, string> {
   const environments = new Map<number, string>();
   const output = execFileSync('ps', ['axeww', '-o', 'pid=,command='], {
@@ -97,7 +100,8 @@ function psEnvironments(): Map<number, string> {
   });
   for (const line of output.split('\n')) {
     const [, pid, text] = /^\s*(\d+)\s+(.*)$/.exec(line) ?? [];
-    if (pid && text) environments.set(Number(pid), text.split(' ').join('\0'));
+    if (pid && text)
+      environments.set(Number(pid), text.replaceAll(/ (?=\w+=)/g, '\0'));
   }
   return environments;
 }

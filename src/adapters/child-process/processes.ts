@@ -1,6 +1,5 @@
 import type { Processes } from '../../core/runs/ports.ts';
 import type { ProcessIdentity } from '../../core/runs/run.ts';
-import { claimOf } from '../../core/runs/run-files.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
 import { processEntry, thisProcess } from './process-table.ts';
@@ -14,8 +13,7 @@ export function createProcesses(reaper: string): Processes {
     locate: (command) => locate(command),
     liveness: (identity) => liveness(identity, self),
     launch: (request) => supervise(request, reaper),
-    stop: (target) =>
-      killTree(target, claimOf(target.directory, self.place)?.watchdogs ?? [])
+    stop: (target) => killTree(target)
   };
 }
 

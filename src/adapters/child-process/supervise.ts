@@ -42,7 +42,10 @@ export function supervise(request: LaunchRequest, reaper: string): Launched {
   }
 }
 
-function supervisorArguments(request: LaunchRequest, reaper: string): string[] {
+export function supervisorArguments(
+  request: LaunchRequest,
+  reaper: string
+): string[] {
   return [
     '-c',
     supervisorScript,

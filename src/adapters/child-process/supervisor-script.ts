@@ -10,7 +10,9 @@
  *   be written though the disk is full.
  * - The watchdog is a second process. At a limit it runs our reaper, which
  *   ends the tree; without node it falls back to the process group.
- * - SIGTERM has a handler (not "ignore", which children would inherit).
+ * - SIGTERM has a handler (not "ignore", which children would inherit), set
+ *   after the watchdogs are forked: one with our handler would miss the signal
+ *   that ends it, when an agent ends at once.
  *
  * stdin, stdout and stderr are already the agent's files; what the shell itself
  * would say on stderr goes nowhere. Descriptor 3, in mode `stop`, is a pipe
@@ -20,7 +22,6 @@ export const supervisorScript = `
 dir=$1 wall=$2 idle=$3 limit=$4 mode=$5 mask=$6 node=$7 reaper=$8
 shift 8
 exec 4>&2 2>/dev/null
-trap : HUP INT TERM
 
 born=
 born() {
@@ -57,7 +58,7 @@ size() {
 }
 
 (
-  trap 'kill $! 2>/dev/null; wait; exit 0' TERM
+  trap 'kill -KILL $!; wait; exit 0' TERM
   left=$wall quiet=0 seen=-1
   while :; do
     step=15
@@ -68,6 +69,7 @@ size() {
     [ "$wall" -eq 0 ] || [ "$step" -le "$left" ] || step=$left
     sleep "$step" &
     wait $!
+    read -r code <"$dir/exit" && [ -n "$code" ] && exit
     left=$((left - step))
     if [ "$wall" -gt 0 ] && [ "$left" -le 0 ]; then
       stop timeout
@@ -90,12 +92,12 @@ guards=$!
 
 if [ "$mode" = stop ]; then
   (
-    trap - TERM
     read -r gone <&3
     stop disconnect
   ) </dev/null >/dev/null 4>&- &
   guards="$guards $!"
 fi
+trap : HUP INT TERM
 echo "$guards" >>"$dir/claim"
 
 (exec "$@" 2>&4 3<&- 4>&-)

@@ -18,7 +18,7 @@ const intervalMs = 1000;
 export class AuditViews {
   readonly #options: AuditViewsOptions;
   readonly #iac: IacView;
-  #shownActive = '';
+  #shownActive: string | undefined;
   #work: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -51,14 +51,29 @@ export class AuditViews {
 
   async #render(): Promise<void> {
     const { journal, logDirectory } = this.#options;
-    const active = await this.#options.active();
+    const active = (await this.#options.active()).map((agent) =>
+      this.#clean(agent)
+    );
     const ids = active.map((agent) => agent.agent_id).join(' ');
     const size = journalSize(journal.path);
-    const same = ids === this.#shownActive;
-    if (same && this.#iac.shownOffset() === size) return;
+    const isFirst = this.#shownActive === undefined;
+    const same = ids === this.#shownActive || (isFirst && ids === '');
+    const isShown = same && this.#iac.shownOffset() === size;
     if (size === 0 && active.length === 0 && !this.#iac.exists()) return;
-    await this.#iac.render(active);
-    writeContext(logDirectory, active);
+    // Before IAC.md, whose last line says that both are up to date.
+    if (isFirst || !isShown) writeContext(logDirectory, active);
+    if (!isShown) await this.#iac.render(active);
     this.#shownActive = ids;
+  }
+
+  /** Records of runs hold what was asked as it was asked. */
+  #clean(agent: ActiveAgent): ActiveAgent {
+    const { redact } = this.#options;
+    const { agent_id, label, kind, model, task, created_at } = agent;
+    return {
+      ...{ agent_id, label, kind, created_at },
+      model: model === null ? null : redact(model),
+      task: redact(task)
+    };
   }
 }

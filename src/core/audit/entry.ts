@@ -1,5 +1,6 @@
 import { readEnds } from '../state/text-file.ts';
 import type { FinishedRecord, JournalText, SpawnedRecord } from './journal.ts';
+import { longestSecret, type Redact } from './redact.ts';
 
 /** One agent in the log: how it began and, when it has, how it ended. */
 export interface Entry {
@@ -20,7 +21,7 @@ const titleChars = 80;
 export async function renderEntry(
   entry: Entry,
   workspace: string,
-  redact: (text: string) => string
+  redact: Redact
 ): Promise<string> {
   const { spawned, finished } = entry;
   const load = (text: JournalText) => textOf(text, workspace, redact);
@@ -57,7 +58,7 @@ function statusOf(finished: FinishedRecord | undefined): string {
     case 'timeout':
       return `- [x] ⌛ **Timed out**${because} (${seconds}${cost})`;
     case 'canceled':
-      return `- [x] ⏹ **Canceled**${because} (${seconds}${cost})`;
+      return `- [x] ⏹ **Canceled**${because.replace(': Canceled', '')} (${seconds}${cost})`;
     case 'interrupted':
       return `- [x] ⚠️ **Interrupted**${because} (${seconds}${cost})`;
   }
@@ -99,32 +100,58 @@ function block(title: string, chars: number, text: string): string {
 async function textOf(
   text: JournalText,
   workspace: string,
-  redact: (text: string) => string
+  redact: Redact
 ): Promise<string> {
   if (text.text !== undefined) return text.text;
   const path = text.path ?? '';
   try {
-    const ends = await readEnds(`${workspace}/${path}`, endChars, endChars);
-    if (ends.totalChars <= 2 * endChars) return redact(ends.head + ends.tail);
-    const left = ends.totalChars - 2 * endChars;
-    const notice = `… ${left} characters left out; the whole text is in ${path} …`;
-    return redact(`${ends.head}\n\n${notice}\n\n${ends.tail}`);
+    // More than is shown, so that a secret across a cut is known as one.
+    const reach = endChars + longestSecret;
+    const ends = await readEnds(`${workspace}/${path}`, reach, reach);
+    const { head, tail, totalChars } = ends;
+    if (totalChars <= 2 * endChars) return redact(head + tail);
+    const whole = totalChars <= 2 * reach;
+    return shortened(
+      whole ? head + tail : head,
+      whole ? head + tail : tail,
+      totalChars,
+      path,
+      redact
+    );
   } catch {
     return `(the text was in ${path}, which is gone)`;
   }
 }
 
+function shortened(
+  head: string,
+  tail: string,
+  totalChars: number,
+  path: string,
+  redact: Redact
+): string {
+  const headEnd = cutsPair(head, endChars) ? endChars - 1 : endChars;
+  const start = tail.length - endChars;
+  const tailStart = cutsPair(tail, start) ? start + 1 : start;
+  const left = totalChars - headEnd - (tail.length - tailStart);
+  const notice = `… ${left} characters left out; the whole text is in ${path} …`;
+  return `${redact(head, 0, headEnd)}\n\n${notice}\n\n${redact(tail, tailStart)}`;
+}
+
+/** True between the two halves of one character. */
+function cutsPair(text: string, index: number): boolean {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(
+    text.slice(index - 1, index + 1)
+  );
+}
+
 /**
  * A text on one line, harmless in a heading, a table cell or a list item:
- * control and direction characters go, marks that mean something get look-alikes.
+ * control, format and direction characters go, marks that mean something get look-alikes.
  */
 export function oneLine(text: string, maximumChars: number): string {
   const flat = text
-    .replace(
-      /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g,
-      ' '
-    )
-    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\s]+/gu, ' ')
     .trim();
   const characters = [...flat];
   const cut =

@@ -1,15 +1,26 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { readIfThere, replaceFile } from '../state/atomic-file.ts';
+import { replaceFile } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import { tailOf } from '../state/text-file.ts';
+import {
+  archiveEntries,
+  type Chunk,
+  chunkStart,
+  chunksToWrite,
+  writeArchive
+} from './archive.ts';
 import { type ActiveAgent, activeTable } from './context-view.ts';
-import { oneLine, renderEntry, utc } from './entry.ts';
+import { DayTotals } from './day-totals.ts';
+import { renderEntry, utc } from './entry.ts';
+import { journalSize } from './journal.ts';
 import {
   type Bookmark,
   JournalWindow,
   type NumberedEntry
 } from './journal-window.ts';
+import type { Redact } from './redact.ts';
 
 export interface IacViewOptions {
   journal: string;
@@ -17,11 +28,13 @@ export interface IacViewOptions {
   workspace: string;
   maximumEntries: number;
   maximumBytes: number;
-  redact: (text: string) => string;
+  redact: Redact;
 }
 
-/** Entries in one archive file. */
-const archiveEntries = 100;
+interface ViewBookmark extends Bookmark {
+  /** Ordinal of the oldest entry in IAC.md; those before are archived. */
+  shownFrom: number;
+}
 
 /**
  * `logs/IAC.md`: the journal for people, newest first. Any server renders it,
@@ -31,9 +44,9 @@ const archiveEntries = 100;
 export class IacView {
   readonly #options: IacViewOptions;
   readonly path: string;
+  readonly #totals = new DayTotals();
   #window: JournalWindow | undefined;
-  readonly #texts = new Map<string, { finished: boolean; text: string }>();
-  #shownFrom = 0;
+  #texts = new Map<string, { finished: boolean; text: string }>();
 
   constructor(options: IacViewOptions) {
     this.#options = options;
@@ -42,64 +55,114 @@ export class IacView {
 
   /** Renders the present state of the journal and of the active agents. */
   async render(active: ActiveAgent[], now = new Date()): Promise<void> {
-    const window = await this.#follow(now);
-    const entries = [...window.entries.values()].sort(
-      (a, b) => b.ordinal - a.ordinal
-    );
-    const shown: string[] = [];
-    let bytes = 0;
-    let oldest = window.position.spawns;
-    for (const entry of entries) {
-      if (shown.length >= this.#options.maximumEntries) break;
-      const text = await this.#textOf(entry);
-      bytes += Buffer.byteLength(text);
-      if (bytes > this.#options.maximumBytes && shown.length > 0) break;
-      shown.push(text);
-      oldest = entry.ordinal;
-      await breathe();
+    const day = now.toISOString().slice(0, 10);
+    this.#totals.turnTo(day);
+    const archived = this.#bookmark()?.shownFrom ?? 0;
+    let window = await this.#follow(day);
+    const header = this.#header(active, now);
+    let shown = await this.#newest(window, archived, header);
+    let chunks = chunksToWrite(window, archived, shown.oldest);
+    if (chunks.some((chunk) => chunk.first < window.first)) {
+      window = await this.#readWhole(window);
+      shown = await this.#newest(window, archived, header);
+      chunks = chunksToWrite(window, archived, shown.oldest);
     }
-    await this.#archive(entries, oldest);
+    for (const chunk of chunks) await this.#archive(window, chunk);
     ensureDirectory(this.#options.logDirectory);
+    const entries = shown.texts.join('\n');
+    const { oldest } = shown;
     replaceFile(
       this.path,
-      `${this.#header(active, entries, now)}${shown.join('\n')}\n${footer(window.position, oldest)}\n`
+      `${header}${entries}\n${footer({ ...window.position, shownFrom: oldest })}\n`
     );
-    window.forgetBefore(oldest - (oldest % archiveEntries) - archiveEntries);
+    window.ended.clear();
+    window.forgetBefore(chunkStart(oldest) - archiveEntries);
+    for (const id of this.#texts.keys())
+      if ((window.entries.get(id)?.ordinal ?? -1) < oldest)
+        this.#texts.delete(id);
   }
 
   /** Bytes of the journal that IAC.md shows; undefined without IAC.md. */
   shownOffset(): number | undefined {
-    return bookmarkIn(this.path)?.offset;
+    return this.#bookmark()?.offset;
   }
 
   exists(): boolean {
     return existsSync(this.path);
   }
 
-  async #follow(now: Date): Promise<JournalWindow> {
-    if (!this.#window) {
-      const bookmark = bookmarkIn(this.path);
-      this.#shownFrom = bookmark?.shownFrom ?? 0;
-      this.#window = await JournalWindow.open(
-        this.#options.journal,
-        bookmark,
-        this.#options.maximumEntries + 2 * archiveEntries,
-        now.toISOString().slice(0, 10)
-      );
+  async #follow(day: string): Promise<JournalWindow> {
+    const { journal } = this.#options;
+    if (this.#window?.isStale) {
+      this.#window = undefined;
+      this.#texts.clear();
     }
-    await this.#window.update();
-    if (this.#window.strays.size > 0) await this.#reread(this.#window.strays);
-    return this.#window;
+    if (this.#window) await this.#window.update();
+    else {
+      const bookmark = this.#bookmark();
+      const take = this.#totals.take.bind(this.#totals);
+      this.#window = bookmark
+        ? await JournalWindow.open(
+            journal,
+            bookmark,
+            chunkStart(bookmark.shownFrom) - archiveEntries,
+            day,
+            take
+          )
+        : await JournalWindow.openWhole(journal, 0, take);
+    }
+    const { ended, entries } = this.#window;
+    return [...ended].every((id) => entries.has(id))
+      ? this.#window
+      : this.#readWhole(this.#window);
   }
 
-  /** An archived agent ended: only the whole journal tells its neighbours. */
-  async #reread(strays: Set<string>): Promise<void> {
-    const { journal } = this.#options;
-    const whole = await JournalWindow.open(journal, undefined, 0, '');
-    await whole.update();
-    whole.strays.clear();
-    for (const id of strays) this.#texts.set(id, { finished: false, text: '' });
+  /** An agent ended that was archived long ago: all its neighbours count. */
+  async #readWhole(before: JournalWindow): Promise<JournalWindow> {
+    const whole = await JournalWindow.openWhole(
+      this.#options.journal,
+      before.position.offset,
+      this.#totals.take.bind(this.#totals)
+    );
+    for (const id of before.ended) whole.ended.add(id);
     this.#window = whole;
+    return whole;
+  }
+
+  /** The newest entries that fit and are not archived yet. */
+  async #newest(
+    window: JournalWindow,
+    archived: number,
+    header: string
+  ): Promise<{ texts: string[]; oldest: number }> {
+    const { maximumEntries, maximumBytes } = this.#options;
+    const texts: string[] = [];
+    let bytes = Buffer.byteLength(header) + footerBytes;
+    let oldest = window.position.spawns;
+    for (const entry of newestFirst(window)) {
+      if (texts.length >= maximumEntries || entry.ordinal < archived) break;
+      const text = await this.#textOf(entry);
+      bytes += Buffer.byteLength(text) + 1;
+      if (bytes > maximumBytes && texts.length > 0) break;
+      texts.push(text);
+      oldest = entry.ordinal;
+      await breathe();
+    }
+    return { texts, oldest };
+  }
+
+  async #archive(window: JournalWindow, chunk: Chunk): Promise<void> {
+    const { logDirectory, journal } = this.#options;
+    const directory = join(logDirectory, 'archive');
+    await writeArchive(directory, chunk, journalSize(journal), () =>
+      Promise.all(
+        newestFirst(window)
+          .filter(
+            ({ ordinal }) => ordinal >= chunk.first && ordinal < chunk.end
+          )
+          .map((entry) => this.#textOf(entry))
+      )
+    );
   }
 
   async #textOf(entry: NumberedEntry): Promise<string> {
@@ -113,45 +176,7 @@ export class IacView {
     return text;
   }
 
-  /** Entries below `oldest` go to files of a hundred, each written whole. */
-  async #archive(entries: NumberedEntry[], oldest: number): Promise<void> {
-    const moved = entries.filter(
-      (entry) => entry.ordinal < oldest && entry.ordinal >= this.#shownFrom
-    );
-    const late = entries.filter(
-      (entry) =>
-        entry.ordinal < this.#shownFrom &&
-        entry.finished !== undefined &&
-        this.#texts.get(entry.spawned.agent_id)?.finished === false
-    );
-    const chunks = new Set(
-      [...moved, ...late].map((entry) =>
-        Math.floor(entry.ordinal / archiveEntries)
-      )
-    );
-    for (const chunk of chunks) {
-      const first = chunk * archiveEntries;
-      const texts: string[] = [];
-      for (const entry of entries)
-        if (
-          entry.ordinal >= first &&
-          entry.ordinal < Math.min(oldest, first + archiveEntries)
-        )
-          texts.push(await this.#textOf(entry));
-      const directory = join(this.#options.logDirectory, 'archive');
-      ensureDirectory(directory);
-      const name = `IAC-${number(first + 1)}-${number(first + archiveEntries)}.md`;
-      replaceFile(
-        join(directory, name),
-        `# Inter-Agent Communication: archive\n\n---\n\n${texts.join('\n')}`
-      );
-    }
-    for (const entry of moved)
-      if (entry.finished) this.#texts.delete(entry.spawned.agent_id);
-    this.#shownFrom = Math.max(this.#shownFrom, oldest);
-  }
-
-  #header(active: ActiveAgent[], entries: NumberedEntry[], now: Date): string {
+  #header(active: ActiveAgent[], now: Date): string {
     const { maximumEntries } = this.#options;
     return [
       '# Inter-Agent Communication (IAC)',
@@ -162,7 +187,7 @@ export class IacView {
       '',
       '## Today',
       '',
-      todayTable(entries, now),
+      this.#totals.table(),
       '',
       '## Active Agents',
       '',
@@ -179,61 +204,30 @@ export class IacView {
       ''
     ].join('\n');
   }
-}
 
-/** Agents, time and cost of today (UTC) per engine. */
-function todayTable(entries: NumberedEntry[], now: Date): string {
-  const today = now.toISOString().slice(0, 10);
-  const rows = new Map<
-    string,
-    { agents: number; ms: number; costs: (number | null)[] }
-  >();
-  for (const { spawned, finished } of entries) {
-    if (!spawned.created_at.startsWith(today)) continue;
-    const row = rows.get(spawned.label) ?? { agents: 0, ms: 0, costs: [] };
-    row.agents += 1;
-    row.ms += finished?.duration_ms ?? 0;
-    if (finished) row.costs.push(finished.cost_usd);
-    rows.set(spawned.label, row);
+  /** What IAC.md says of itself; undefined when it shows another journal. */
+  #bookmark(): ViewBookmark | undefined {
+    const [, offset, spawns, shownFrom] =
+      /<!-- troupe: journal (\d+) bytes, (\d+) spawns, shown from (\d+) -->\n$/.exec(
+        tailOf(this.path, footerBytes)
+      ) ?? [];
+    const shown = {
+      offset: Number(offset),
+      spawns: Number(spawns),
+      shownFrom: Number(shownFrom)
+    };
+    return shown.offset <= journalSize(this.#options.journal)
+      ? shown
+      : undefined;
   }
-  const lines = [...rows].map(
-    ([label, row]) =>
-      `| ${oneLine(label, 40)} | ${row.agents} | ${(row.ms / 1000).toFixed(1)}s | ${costOf(row.costs)} |`
-  );
-  return [
-    '| Engine | Agents | Time | Cost |',
-    '|--------|--------|------|------|',
-    ...(lines.length > 0 ? lines : ['| - | 0 | - | - |'])
-  ].join('\n');
 }
 
-function costOf(costs: (number | null)[]): string {
-  const known = costs.filter((cost) => cost !== null);
-  if (known.length === 0) return 'unknown';
-  const sum = `$${known.reduce((total, cost) => total + cost, 0).toFixed(4)}`;
-  const unknown = costs.length - known.length;
-  return unknown === 0 ? sum : `${sum} + ${unknown} unknown`;
+const footerBytes = 200;
+
+function footer({ offset, spawns, shownFrom }: ViewBookmark): string {
+  return `<!-- troupe: journal ${offset} bytes, ${spawns} spawns, shown from ${shownFrom} -->`;
 }
 
-function footer(position: Bookmark, shownFrom: number): string {
-  return `<!-- troupe: journal ${position.offset} bytes, ${position.spawns} spawns, shown from ${shownFrom} -->`;
-}
-
-function bookmarkIn(path: string) {
-  const tail = (readIfThere(path) ?? '').slice(-200);
-  const [, offset, spawns, shownFrom] =
-    /<!-- troupe: journal (\d+) bytes, (\d+) spawns, shown from (\d+) -->\n$/.exec(
-      tail
-    ) ?? [];
-  return offset === undefined
-    ? undefined
-    : {
-        offset: Number(offset),
-        spawns: Number(spawns),
-        shownFrom: Number(shownFrom)
-      };
-}
-
-function number(ordinal: number): string {
-  return String(ordinal).padStart(6, '0');
+function newestFirst(window: JournalWindow): NumberedEntry[] {
+  return [...window.entries.values()].sort((a, b) => b.ordinal - a.ordinal);
 }

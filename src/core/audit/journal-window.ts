@@ -24,34 +24,60 @@ const spawnedMark = '"type":"spawned"';
 /** Follows the journal and keeps its newest entries. */
 export class JournalWindow {
   readonly #path: string;
+  readonly #onRecord: (record: JournalRecord) => void;
+  /** Ends before this place in the journal are no news. */
+  readonly #newsFrom: number;
   #reader: LineReader;
   #next: number;
+  /** Ordinal of the oldest spawn that is kept. */
+  first: number;
   readonly entries = new Map<string, NumberedEntry>();
-  /** Agents that ended though their spawn lies before this window. */
-  readonly strays = new Set<string>();
+  /** Agents whose end is news; whoever has used it clears it. */
+  readonly ended = new Set<string>();
 
-  private constructor(path: string, start: Bookmark) {
+  private constructor(
+    path: string,
+    start: Bookmark,
+    newsFrom: number,
+    onRecord: (record: JournalRecord) => void
+  ) {
     this.#path = path;
+    this.#onRecord = onRecord;
+    this.#newsFrom = newsFrom;
     this.#reader = new LineReader(path, maximumRecordBytes, start.offset);
     this.#next = start.spawns;
+    this.first = start.spawns;
   }
 
   /**
-   * A window that begins early enough for `minimum` entries and everything
-   * since `since`, read backwards from a bookmark, so that it costs the same
-   * however long the journal is. Without bookmark it reads the whole.
+   * A window that begins early enough for the spawn numbered `ordinal` and
+   * everything since `since`, read backwards from a bookmark, so that it costs
+   * the same however long the journal is.
    */
   static async open(
     path: string,
-    bookmark: Bookmark | undefined,
-    minimum: number,
-    since: string
+    bookmark: Bookmark,
+    ordinal: number,
+    since: string,
+    onRecord: (record: JournalRecord) => void
   ): Promise<JournalWindow> {
-    const usable = bookmark && bookmark.offset <= journalSize(path);
-    const start = usable
-      ? await backFrom(path, bookmark, minimum, since)
-      : { offset: 0, spawns: 0 };
-    return new JournalWindow(path, start);
+    const start = await backFrom(path, bookmark, ordinal, since);
+    const { offset } = bookmark;
+    const window = new JournalWindow(path, start, offset, onRecord);
+    await window.update();
+    return window;
+  }
+
+  /** A window on the whole journal; ends before `newsFrom` are no news. */
+  static async openWhole(
+    path: string,
+    newsFrom: number,
+    onRecord: (record: JournalRecord) => void
+  ): Promise<JournalWindow> {
+    const start = { offset: 0, spawns: 0 };
+    const window = new JournalWindow(path, start, newsFrom, onRecord);
+    await window.update();
+    return window;
   }
 
   /** Where this window has read to. */
@@ -59,43 +85,40 @@ export class JournalWindow {
     return { offset: this.#reader.offset, spawns: this.#next };
   }
 
-  /** True when the journal holds more than was read. */
-  get behind(): boolean {
-    return journalSize(this.#path) !== this.#reader.offset;
+  /** True when the journal is another one, or was cut. */
+  get isStale(): boolean {
+    return journalSize(this.#path) < this.#reader.offset;
   }
 
   /** Reads what is new. */
   async update(): Promise<void> {
-    if (journalSize(this.#path) < this.#reader.offset) {
-      this.#reader = new LineReader(this.#path, maximumRecordBytes);
-      this.#next = 0;
-      this.entries.clear();
-    }
-    await this.#reader.read((line) => this.#take(line));
+    await this.#reader.read((line, endOffset) => this.#take(line, endOffset));
   }
 
-  /** Drops entries below an ordinal, as far as all before it are finished. */
+  /** Drops entries below an ordinal. */
   forgetBefore(ordinal: number): void {
-    for (const entry of this.entries.values())
-      if (!entry.finished && entry.ordinal < ordinal) return;
     for (const [id, entry] of this.entries)
       if (entry.ordinal < ordinal) this.entries.delete(id);
+    this.first = Math.max(this.first, Math.min(ordinal, this.#next));
   }
 
-  #take(line: string): void {
+  #take(line: string, endOffset: number): void {
     const record = parseRecord(line);
-    if (record?.type === 'spawned') {
+    if (!record) return;
+    this.#onRecord(record);
+    if (record.type === 'spawned') {
       if (!this.entries.has(record.agent_id))
         this.entries.set(record.agent_id, {
           spawned: record,
           ordinal: this.#next
         });
       this.#next += 1;
-    } else if (record?.type === 'finished') {
+    } else if (record.type === 'finished') {
       const entry = this.entries.get(record.agent_id);
-      if (!entry) this.strays.add(record.agent_id);
       // Two processes may record one end; the first counts.
-      else entry.finished ??= record;
+      if (entry?.finished) return;
+      if (entry) entry.finished = record;
+      if (endOffset > this.#newsFrom) this.ended.add(record.agent_id);
     }
   }
 }
@@ -117,29 +140,34 @@ export function parseRecord(line: string): JournalRecord | undefined {
 async function backFrom(
   path: string,
   bookmark: Bookmark,
-  minimum: number,
+  ordinal: number,
   since: string
 ): Promise<Bookmark> {
   const file = await open(path, 'r').catch(() => undefined);
   if (!file) return { offset: 0, spawns: 0 };
   try {
     let { offset, spawns } = bookmark;
-    let found = 0;
     while (offset > 0) {
       const from = Math.max(0, offset - blockBytes);
       const block = Buffer.alloc(offset - from);
       await file.read(block, 0, block.length, from);
       const cut = from === 0 ? 0 : block.indexOf(10) + 1;
+      // What follows the last newline was not whole when it was counted.
       const lines = block.subarray(cut).toString('utf8').split('\n');
-      const spawned = lines.filter((line) => line.includes(spawnedMark));
-      found += spawned.length;
+      const spawned = lines.slice(0, -1).flatMap(spawnIn);
       spawns -= spawned.length;
       offset = from + cut;
-      const first = parseRecord(spawned[0] ?? '')?.at ?? '';
-      if (found >= minimum && first !== '' && first < since) break;
+      const oldest = spawned[0]?.at;
+      if (spawns <= ordinal && oldest !== undefined && oldest < since) break;
     }
     return { offset, spawns: offset === 0 ? 0 : Math.max(0, spawns) };
   } finally {
     await file.close();
   }
+}
+
+/** A list, for `flatMap`: empty for any other line, torn ones too. */
+function spawnIn(line: string): JournalRecord[] {
+  const record = line.includes(spawnedMark) ? parseRecord(line) : undefined;
+  return record?.type === 'spawned' ? [record] : [];
 }

@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path';
 import type { FailureCode, Usage } from '../../plugin.ts';
 import type { EndStatus, RunRecord } from '../runs/run.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import { longestSecret, type Redact } from './redact.ts';
 
 /** A text in the journal: inline when short, else by hash and file. */
 export interface JournalText {
@@ -86,20 +87,22 @@ export class Journal {
   #prev = firstLink;
   readonly #headDirectory: string;
   #writer: string | undefined;
-  readonly #redact: (text: string) => string;
+  readonly #redact: Redact;
 
   /**
    * @param headDirectory where the newest link of each chain is noted, apart
    *   from the journal, so that a cut end shows
    */
-  constructor(
-    path: string,
-    headDirectory: string,
-    redact: (text: string) => string
-  ) {
+  constructor(path: string, headDirectory: string, redact: Redact) {
     this.path = path;
     this.#headDirectory = headDirectory;
     this.#redact = redact;
+  }
+
+  /** This process's chain, named at its first use. */
+  get writer(): string {
+    this.#writer ??= randomBytes(4).toString('hex');
+    return this.#writer;
   }
 
   /**
@@ -108,9 +111,8 @@ export class Journal {
    *   torn line is recognised by `verify` and the chain goes on.
    */
   append(event: JournalEvent, at = new Date()): void {
-    this.#writer ??= randomBytes(4).toString('hex');
     const record = {
-      writer: this.#writer,
+      writer: this.writer,
       n: this.#n,
       prev: this.#prev,
       at: at.toISOString(),
@@ -121,7 +123,7 @@ export class Journal {
     appendWhole(this.path, line);
     this.#prev = hashOf(line);
     ensureDirectory(this.#headDirectory);
-    const head = join(this.#headDirectory, this.#writer);
+    const head = join(this.#headDirectory, this.writer);
     writeFileSync(head, `${this.#n} ${this.#prev}\n`, { mode: 0o600 });
     this.#n += 1;
   }
@@ -138,22 +140,28 @@ export class Journal {
   #clean(event: JournalEvent): JournalEvent {
     switch (event.type) {
       case 'spawned':
-        return { ...event, task: this.#short(event.task, 400) };
+        return {
+          ...event,
+          model: this.#short(event.model, 200),
+          tools: this.#short(event.tools, 400),
+          task: this.#short(event.task, 400)
+        };
       case 'finished':
         return {
           ...event,
-          error: event.error === null ? null : this.#short(event.error, 4000)
+          model: this.#short(event.model, 200),
+          error: this.#short(event.error, 4000)
         };
       case 'cancel_requested':
-        return {
-          ...event,
-          reason: event.reason === null ? null : this.#short(event.reason, 2000)
-        };
+        return { ...event, reason: this.#short(event.reason, 2000) };
     }
   }
 
-  #short(text: string, chars: number): string {
-    return this.#redact(text).slice(0, chars);
+  /** Redacted before it is cut: a cut secret would not be known as one. */
+  #short<Text extends string | null>(text: Text, chars: number) {
+    if (text === null) return text;
+    const known = text.slice(0, chars + longestSecret);
+    return this.#redact(known, 0, chars);
   }
 }
 
@@ -205,7 +213,8 @@ function appendWhole(path: string, line: string): void {
   const descriptor = openSync(path, 'a', 0o600);
   try {
     const written = writeSync(descriptor, bytes);
-    if (written < bytes.length)
+    // Without its last newline the record is whole: the next brings one.
+    if (written < bytes.length - 1)
       throw Object.assign(new Error('ENOSPC: short write to the journal'), {
         code: 'ENOSPC'
       });

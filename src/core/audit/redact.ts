@@ -9,28 +9,42 @@ const shapes = [
   /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g,
   /\bnpm_[A-Za-z0-9]{30,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
-  /\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}/g,
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----/g
+  // No \b here: after a dash it would scan the same text again and again.
+  /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g,
+  // A key whose end is missing counts as far as it looks like one.
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,8192}?-----END [A-Z ]{0,40}PRIVATE KEY-----|[\w+/=\\\s]*)/g
 ];
 
 const mask = '[redacted]';
 const shortestSecret = 8;
 
+/** How far from a cut a secret may begin and still be known by its shape. */
+export const longestSecret = 9000;
+
 /**
- * Takes secrets out of a text before it reaches logs/: every value the host
- * knows to be a key, and common token shapes. Works on whole texts, so that
- * no secret is cut by a chunk edge. Best effort: an encoded or split secret
- * passes, and SECURITY.md says so.
+ * Takes secrets out of a text, or of a part of it: a secret that reaches into
+ * the part is masked though most of it lies outside.
  */
-export function createRedactor(secrets: string[]): (text: string) => string {
-  const known = [...new Set(secrets)]
-    .filter((secret) => secret.length >= shortestSecret)
-    .sort((a, b) => b.length - a.length);
-  return (text) => {
-    let clean = text;
-    for (const secret of known) clean = clean.replaceAll(secret, () => mask);
-    for (const shape of shapes) clean = clean.replace(shape, () => mask);
-    return clean;
+export type Redact = (text: string, from?: number, to?: number) => string;
+
+/**
+ * A redactor for every value the host knows to be a key, and for common token
+ * shapes. Best effort: an encoded or split secret passes, and SECURITY.md
+ * says so.
+ */
+export function createRedactor(secrets: string[]): Redact {
+  const known = [...new Set(secrets)].filter(
+    (secret) => secret.length >= shortestSecret
+  );
+  return (text, from = 0, to = text.length) => {
+    let clean = '';
+    let position = from;
+    for (const [start, end] of secretSpans(text, known)) {
+      if (end <= from || start >= to) continue;
+      clean += text.slice(position, Math.max(position, start)) + mask;
+      position = end;
+    }
+    return clean + text.slice(position, Math.max(position, to));
   };
 }
 
@@ -38,8 +52,38 @@ export function createRedactor(secrets: string[]): (text: string) => string {
 export function secretsIn(
   environment: Record<string, string | undefined>
 ): string[] {
-  const secretName = /(API_?KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/i;
+  const secretName =
+    /(API_?KEY|ACCESS_?KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/i;
   return Object.entries(environment).flatMap(([name, value]) =>
     value && secretName.test(name) ? [value] : []
   );
+}
+
+type Span = [start: number, end: number];
+
+/** Where the secrets stand, in order; those that overlap count as one. */
+function secretSpans(text: string, known: string[]): Span[] {
+  const spans = [
+    ...known.flatMap((secret) => spansOf(secret, text)),
+    ...shapes.flatMap((shape) =>
+      [...text.matchAll(shape)].map(
+        (match): Span => [match.index, match.index + match[0].length]
+      )
+    )
+  ].sort(([a], [b]) => a - b);
+  const merged: Span[] = [];
+  for (const span of spans) {
+    const last = merged.at(-1);
+    if (last && span[0] < last[1]) last[1] = Math.max(last[1], span[1]);
+    else merged.push(span);
+  }
+  return merged;
+}
+
+function spansOf(secret: string, text: string): Span[] {
+  const spans: Span[] = [];
+  let at = text.indexOf(secret);
+  for (; at >= 0; at = text.indexOf(secret, at + 1))
+    spans.push([at, at + secret.length]);
+  return spans;
 }

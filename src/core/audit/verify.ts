@@ -32,6 +32,11 @@ interface Link {
   prev: string;
 }
 
+interface ReadLink extends Link {
+  line: number;
+  hash: string;
+}
+
 /**
  * Follows every writer's chain through the journal. An edited, deleted,
  * repeated or reordered record breaks its writer's chain at a known line; a
@@ -42,65 +47,95 @@ export async function verifyJournal(
   path: string,
   headDirectory: string
 ): Promise<Verification> {
-  const heads = new Map<string, ChainHead>();
-  const lastLines = new Map<string, number>();
-  const fragments: { line: number; text: string }[] = [];
+  const chains = new Map<string, ReadLink[]>();
   const faults: Fault[] = [];
   let line = 0;
   let records = 0;
+  let torn = 0;
+  // Before the journal, which may grow meanwhile: never the other way round.
+  const noted = new Map(
+    notedHeads(headDirectory).map((head) => [head.writer, head])
+  );
   await readNumbered(path, (text, number) => {
     line = number;
     const link = parseLink(text);
-    if (!link) {
-      fragments.push({ line: number, text });
-      return;
-    }
-    records += 1;
-    const problem = breakOf(link, heads.get(link.writer));
-    if (problem) faults.push({ line, problem });
-    heads.set(link.writer, { ...link, hash: hashOf(text) });
-    lastLines.set(link.writer, line);
-    dropRetried(fragments, text);
+    if (link) {
+      records += 1;
+      const chain = chains.get(link.writer) ?? [];
+      chains.set(link.writer, chain);
+      chain.push({ ...link, line, hash: hashOf(text) });
+    } else if (isTorn(text, chains)) torn += 1;
+    else faults.push({ line, problem: 'is not a record' });
   });
-  const torn = fragments.filter((fragment) => isTornTail(fragment.text, heads));
-  for (const fragment of fragments)
-    if (!torn.includes(fragment))
-      faults.push({ line: fragment.line, problem: 'is not a record' });
-  for (const noted of notedHeads(headDirectory)) {
-    const problem = cutOf(noted, heads.get(noted.writer));
-    if (problem)
-      faults.push({ line: lastLines.get(noted.writer) ?? line, problem });
+  for (const [writer, chain] of chains)
+    faults.push(...breaksOf(chain, noted.get(writer)));
+  for (const head of noted.values()) {
+    const last = chains.get(head.writer)?.at(-1);
+    const problem = cutOf(head, last);
+    if (problem) faults.push({ line: last?.line ?? line, problem });
   }
   return {
     records,
-    heads: [...heads.values()].map(({ writer, n, hash }) => ({
-      writer,
-      n,
-      hash
-    })),
-    torn: torn.length,
+    heads: [...chains.values()].flatMap((chain) => headOf(chain)),
+    torn,
     faults: faults.sort((a, b) => a.line - b.line)
   };
 }
 
-function breakOf(link: Link, head: ChainHead | undefined): string | undefined {
-  const expected = head ? head.n + 1 : 0;
-  if (link.n > expected)
-    return `record ${expected} of writer ${link.writer} is missing before record ${link.n}`;
-  if (link.n < expected)
-    return `record ${link.n} of writer ${link.writer} comes again or out of order`;
-  if (link.prev !== (head?.hash ?? firstLink))
-    return `the record before ${link.writer} #${link.n} was changed`;
+function breaksOf(chain: ReadLink[], noted: ChainHead | undefined): Fault[] {
+  const faults = new Map<number, string>();
+  let before: ReadLink | undefined;
+  for (const [index, link] of chain.entries()) {
+    const { writer, n, line } = link;
+    const expected = before ? before.n + 1 : 0;
+    if (n > expected)
+      faults.set(
+        line,
+        `record ${expected} of writer ${writer} is missing before record ${n}`
+      );
+    else if (n < expected)
+      faults.set(
+        line,
+        `record ${n} of writer ${writer} comes again or out of order`
+      );
+    else if (link.prev !== (before?.hash ?? firstLink)) {
+      const changed =
+        before && isVouchedFor(link, chain[index + 1], noted) ? before : link;
+      faults.set(
+        changed.line,
+        `record ${changed.n} of writer ${writer} was changed`
+      );
+    }
+    before = link;
+  }
+  return [...faults].map(([line, problem]) => ({ line, problem }));
+}
+
+/**
+ * When two neighbours do not fit, the later one is the original if its own
+ * successor or the noted head fits it.
+ */
+function isVouchedFor(
+  link: ReadLink,
+  next: ReadLink | undefined,
+  noted: ChainHead | undefined
+): boolean {
+  if (next && next.n === link.n + 1) return next.prev === link.hash;
+  return noted?.n === link.n ? noted.hash === link.hash : true;
+}
+
+function cutOf(noted: ChainHead, last: ReadLink | undefined) {
+  if (!last) return `all records of writer ${noted.writer} are missing`;
+  if (last.n < noted.n)
+    return `records ${last.n + 1} to ${noted.n} of writer ${noted.writer} are missing`;
+  if (last.n === noted.n && last.hash !== noted.hash)
+    return `record ${last.n} of writer ${noted.writer} was changed`;
   return undefined;
 }
 
-function cutOf(noted: ChainHead, head: ChainHead | undefined) {
-  if (!head) return `all records of writer ${noted.writer} are missing`;
-  if (head.n < noted.n)
-    return `records ${head.n + 1} to ${noted.n} of writer ${noted.writer} are missing`;
-  if (head.n === noted.n && head.hash !== noted.hash)
-    return `record ${head.n} of writer ${noted.writer} was changed`;
-  return undefined;
+function headOf(chain: ReadLink[]): ChainHead[] {
+  const last = chain.at(-1);
+  return last ? [{ writer: last.writer, n: last.n, hash: last.hash }] : [];
 }
 
 /** The heads that writers noted; one may be a record behind its journal. */
@@ -113,19 +148,16 @@ function notedHeads(headDirectory: string): ChainHead[] {
   });
 }
 
-/** A short write on a full disk is repeated whole by the same writer. */
-function dropRetried(fragments: { text: string }[], text: string): void {
-  const last = fragments.at(-1);
-  if (last && text.startsWith(last.text)) fragments.pop();
-}
-
-/** The beginning of what would have been its writer's next record. */
-function isTornTail(text: string, heads: Map<string, ChainHead>): boolean {
-  const match = /^\{"writer":"([0-9a-f]{8})","n":(\d+),/.exec(text);
-  if (!match)
-    return '{"writer":"'.startsWith(text.slice(0, 11)) && text.length < 40;
-  const [, writer = '', n] = match;
-  return Number(n) === (heads.get(writer)?.n ?? -1) + 1;
+/**
+ * The beginning of its writer's next record: the writer was killed while it
+ * wrote, or the disk was full and it wrote the record again.
+ */
+function isTorn(text: string, chains: Map<string, ReadLink[]>): boolean {
+  const [, writer = ''] = /^\{"writer":"([0-9a-f]{0,8})/.exec(text) ?? [];
+  const last = chains.get(writer)?.at(-1);
+  const next = `"n":${last ? last.n + 1 : 0},"prev":"${last?.hash ?? firstLink}"`;
+  const beginning = `{"writer":"${writer.padEnd(8, '0')}",${next},"at":"`;
+  return beginning.startsWith(text) || text.startsWith(beginning);
 }
 
 function parseLink(text: string): Link | undefined {

@@ -68,7 +68,7 @@ const allowed = [
 export function childEnvironment(
   engine: CliEngine,
   request: EngineRequest,
-  record: RunRecord,
+  record: Pick<RunRecord, 'agent_id' | 'depth'>,
   directory: string,
   configured: Record<string, string> = {},
   from: Record<string, string | undefined> = process.env

@@ -10,6 +10,8 @@ const callable = z.custom<(...args: never[]) => unknown>(
   'must be a function'
 );
 
+const apiLater = 'engines of kind "api" cannot be run yet';
+
 const basics = {
   name: z
     .string()
@@ -51,7 +53,9 @@ export async function loadEngines(
         typeof plugin === 'string'
           ? await importDefault(plugin, baseDirectory)
           : plugin;
-      engines.push(checkEngine(loaded));
+      const engine = checkEngine(loaded);
+      if (engine.kind === 'api') throw new Error(apiLater);
+      engines.push(engine);
     } catch (error) {
       faults.push({ plugin: name, problem: problemOf(error) });
     }

@@ -1,8 +1,9 @@
+import type { Failure } from '../../plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
-import { busy, reserveTurn } from './session-turns.ts';
+import { reserveTurn } from './session-turns.ts';
 import type { Spawned, Spawner } from './spawner.ts';
 
 export interface ContinueRequest {
@@ -15,8 +16,7 @@ export interface ContinueRequest {
 /**
  * Starts a new agent on the session of an earlier one, with its directory,
  * access and model.
- * @throws HostError `unknown_agent`, `session_busy`, `no_session`, or what
- *   a spawn throws
+ * @throws HostError `unknown_agent`, `no_session`, or what a spawn throws
  */
 export async function continueRun(
   request: ContinueRequest,
@@ -32,18 +32,16 @@ export async function continueRun(
   const run = await tracker.run(agentId);
   if (!run) throw unknownAgent(agentId);
   const engine = registry.get(run.record.engine);
-  const repeated = spawner.repeated(requestId);
+  const repeated = await spawner.repeated(requestId);
   if (repeated) return repeated;
-  if (!run.outcome) throw busy();
-  const sessionId = run.outcome.session_id;
-  if (sessionId === null || (engine.kind === 'cli' && !engine.resumes))
-    throw new HostError(
-      'no_session',
-      `Agent ${agentId} (${run.record.label}) left no session to continue.`,
-      'Start a new agent and put what it needs to know into the prompt.'
-    );
+  const resumes = engine.kind !== 'cli' || engine.resumes === true;
+  const sessionId = run.outcome?.session_id;
+  if (!resumes || (run.outcome && typeof sessionId !== 'string'))
+    throw noSession(agentId, run.record.label);
   const id = store.newId(requestId ?? null);
-  await reserveTurn(engine.name, sessionId, id, store, tracker);
+  const free =
+    typeof sessionId === 'string' &&
+    (await reserveTurn(engine.name, sessionId, id, store, tracker));
   return spawner.spawn({
     agentId: id,
     engine: engine.name,
@@ -53,8 +51,23 @@ export async function continueRun(
     cwd: run.record.cwd,
     access: run.record.access,
     ...(run.record.model === null ? {} : { model: run.record.model }),
-    continues: { agentId, sessionId }
+    ...(free ? { continues: { agentId, sessionId } } : { failure: busy })
   });
+}
+
+/** One live turn a session; a second one is recorded as failed. */
+const busy: Failure = {
+  code: 'session_busy',
+  message:
+    'That session has a turn at work already. Wait for it with wait_for_agents, then continue again.'
+};
+
+function noSession(agentId: string, label: string): HostError {
+  return new HostError(
+    'no_session',
+    `Agent ${agentId} (${label}) left no session to continue.`,
+    'Start a new agent and put what it needs to know into the prompt.'
+  );
 }
 
 export function unknownAgent(agentId: string): HostError {

@@ -28,8 +28,8 @@ export interface Verdict {
  */
 export function judge(evidence: Evidence): Verdict {
   const { stop, neverStarted, exitCode, reply, label } = evidence;
-  if (stop) return stopped(stop, label, neverStarted);
-  if (neverStarted)
+  if (stop) return stopped(stop, evidence);
+  if (neverStarted && exitCode === undefined)
     return failed(
       'interrupted',
       'interrupted',
@@ -56,11 +56,12 @@ export function judge(evidence: Evidence): Verdict {
 
 function stopped(
   stop: StopRequest,
-  label: string,
-  neverStarted: boolean
+  { label, neverStarted, reply }: Evidence
 ): Verdict {
   const because = stop.reason ? `: ${stop.reason}` : '';
   const when = neverStarted ? ' before it started' : '';
+  // What it was doing then, such as waiting for a network, tells why.
+  const seen = reply.progress ? ` (last seen: ${reply.progress})` : '';
   switch (stop.why) {
     case 'canceled':
       return failed('canceled', 'canceled', `Canceled${when}${because}`);
@@ -68,13 +69,13 @@ function stopped(
       return failed(
         'timeout',
         'timeout',
-        `${label} was stopped at its time limit; output so far is kept. Spawn again with a larger timeout.`
+        `${label} was stopped at its time limit${seen}; output so far is kept. Spawn again with a larger timeout.`
       );
     case 'idle_timeout':
       return failed(
         'timeout',
         'idle_timeout',
-        `${label} was stopped because it had put out nothing for too long.`
+        `${label} was stopped because it had put out nothing for too long${seen}.`
       );
     case 'output_limit':
       return failed(
@@ -145,6 +146,9 @@ function failed(
   return { status, error_code, error };
 }
 
+/** The end, from a whole word on: half a secret is not known as one. */
 function lastLines(text: string): string {
-  return text.length > 1500 ? `…${text.slice(-1500)}` : text;
+  if (text.length <= 1500) return text;
+  const end = text.slice(-1500);
+  return `…${end.replace(/^\S+(?=\s)/, '')}`;
 }

@@ -20,16 +20,21 @@ export interface Launched {
   ended: Promise<void>;
 }
 
+/**
+ * A run's process tree. Its supervisor is spared, which records the exit code,
+ * and so are agents that it spawned, which have supervisors of their own.
+ */
 export interface StopTarget {
-  agentId: string;
   directory: string;
-  /** The supervisor, which is spared: it records the exit code. */
-  supervisor: ProcessIdentity | undefined;
+  /** Where it runs: elsewhere its processes have other numbers. */
+  place: string;
+  /** Also end the agents that it spawned, as canceled. */
+  withNested?: boolean;
+  /** Its supervisor ended moments ago: nobody else has its numbers yet. */
+  justEnded?: boolean;
 }
 
 export interface StopReport {
-  /** Agents of other runs found inside this one's tree; they were spared. */
-  nested: string[];
   /** Processes that are still there. */
   survivors: number[];
 }

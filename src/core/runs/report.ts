@@ -25,7 +25,7 @@ async function reportActive(
 ): Promise<Record<string, unknown>> {
   const { record, status } = run;
   const progress = (await tracker.reply(record.agent_id))?.progress;
-  const doing = progress ? ` Last seen: ${progress}` : '';
+  const doing = progress ? ` Last seen: "${progress}".` : '';
   return {
     agent_id: record.agent_id,
     agent_type: record.engine,
@@ -99,16 +99,10 @@ async function boundedText(
   );
   if (totalChars <= budget) return { result: head + tail };
   const notice = '\n\n… [cut: the whole text is in full_output] …\n\n';
-  const shownHead = withoutHalfPair(head);
   return {
-    result: `${shownHead}${notice}${tail}`,
+    result: `${head}${notice}${tail}`,
     truncated: true,
     total_chars: totalChars,
-    next_offset: shownHead.length
+    next_offset: head.length
   };
-}
-
-/** A cut may not leave half of a character behind. */
-function withoutHalfPair(text: string): string {
-  return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
 }

@@ -1,13 +1,11 @@
-import {
-  appendFileSync,
-  closeSync,
-  fstatSync,
-  openSync,
-  readSync,
-  statSync
-} from 'node:fs';
+import { appendFileSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { createOnce, readIfThere } from '../state/atomic-file.ts';
+import {
+  createOnce,
+  readIfThere,
+  remove,
+  writeNew
+} from '../state/atomic-file.ts';
 import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
 
 /**
@@ -16,6 +14,7 @@ import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
  * prompt.txt   the caller's words              spawner, before the answer
  * stdin        what the engine is given, where it differs
  * record.json  what was asked                  spawner, before the answer
+ * starting     wants a place to work           its owner, see places.ts
  * claim        who starts it, or that nobody   created exclusively
  * stdout, stderr                               the engine
  * events.jsonl stop requests, state changes    anyone, one append a line
@@ -50,9 +49,26 @@ export function claimOf(directory: string, place: string): Claim | undefined {
   return { supervisor, watchdogs, never: first === 'never' };
 }
 
+/** Says that the owner is about to start it. False takes that back. */
+export function setStarting(directory: string, on: boolean): void {
+  const path = join(directory, 'starting');
+  remove(path);
+  if (on) writeNew(path, '');
+}
+
+export function isStarting(directory: string): boolean {
+  return startingSince(directory) !== undefined;
+}
+
+export function startingSince(directory: string): Date | undefined {
+  return timeOf(join(directory, 'starting'));
+}
+
 /** Declares that a run never starts. False when somebody claimed it before. */
 export function claimNeverStarts(directory: string): boolean {
-  return createOnce(join(directory, 'claim'), 'never\n');
+  const path = join(directory, 'claim');
+  // What is there needs no room on a full disk.
+  return !existsSync(path) && createOnce(path, 'never\n');
 }
 
 /** When the run began, by the claim's own time. */
@@ -88,13 +104,36 @@ export function requestStop(
   });
 }
 
-/** One line in the agent's event file. Never throws: facts lie elsewhere. */
+/** Why an agent ends whose own caller was ended. */
+export function endedWith(parentId: string): string {
+  return `agent ${parentId}, which spawned it, was ended`;
+}
+
+/**
+ * One line in the agent's event file. Never throws: a full disk may not keep
+ * an agent from being stopped, and most facts lie elsewhere.
+ */
 export function addEvent(
   directory: string,
   event: Record<string, unknown> & { type: string }
 ): void {
   const line = JSON.stringify({ at: new Date().toISOString(), ...event });
-  appendFileSync(join(directory, 'events.jsonl'), `${line}\n`, { mode: 0o600 });
+  const path = join(directory, 'events.jsonl');
+  try {
+    appendFileSync(path, `${line}\n`, { mode: 0o600 });
+  } catch {
+    // Then the run reads as ended from outside.
+  }
+}
+
+/** Notes that the spawn stands in the journal. */
+export function noteJournalled(directory: string): void {
+  addEvent(directory, { type: 'journalled' });
+}
+
+export function wasJournalled(directory: string): boolean {
+  const text = readIfThere(join(directory, 'events.jsonl')) ?? '';
+  return text.split('\n').some((line) => parse(line)?.type === 'journalled');
 }
 
 /** The first stop request, which decides; undefined when there was none. */
@@ -123,35 +162,6 @@ const stopReasons: StopReason[] = [
   'output_limit',
   'disconnect'
 ];
-
-/** The last bytes of a text file, for error texts. */
-export function tailOf(path: string, bytes: number): string {
-  const text = readTailBytes(path, bytes);
-  return text.toString('utf8');
-}
-
-function readTailBytes(path: string, bytes: number): Buffer {
-  let descriptor: number;
-  try {
-    descriptor = openSync(path, 'r');
-  } catch {
-    return Buffer.alloc(0);
-  }
-  try {
-    const { size } = fstatSync(descriptor);
-    const tail = Buffer.alloc(Math.min(bytes, size));
-    const count = readSync(
-      descriptor,
-      tail,
-      0,
-      tail.length,
-      size - tail.length
-    );
-    return tail.subarray(0, count);
-  } finally {
-    closeSync(descriptor);
-  }
-}
 
 function timeOf(path: string): Date | undefined {
   return statSync(path, { throwIfNoEntry: false })?.mtime;

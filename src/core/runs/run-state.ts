@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Processes } from './ports.ts';
 import type { RunRecord } from './run.ts';
-import { type Claim, claimOf, hasExited } from './run-files.ts';
+import { type Claim, claimOf, hasExited, isStarting } from './run-files.ts';
 
 /**
  * Where a run without recorded outcome stands, from facts alone.
@@ -19,8 +19,10 @@ export function liveStateOf(
   processes: Processes
 ): LiveState {
   const claim = claimOf(directory, record.owner.place);
-  if (!claim)
-    return processes.liveness(record.owner) === 'dead' ? 'lost' : 'queued';
+  if (!claim) {
+    if (processes.liveness(record.owner) === 'dead') return 'lost';
+    return isStarting(directory) ? 'running' : 'queued';
+  }
   if (hasExited(directory)) return 'ended';
   if (claim.never) return 'lost';
   return isHeld(claim, directory, processes)

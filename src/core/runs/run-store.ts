@@ -16,11 +16,15 @@ import {
   readIfThere,
   remove,
   syncDirectory,
+  temporaryName,
   writeNew
 } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import type { Outcome, RunRecord } from './run.ts';
 import { emptyExitFile } from './run-files.ts';
+
+/** Records kept in memory. */
+const maximumRecords = 2000;
 
 /**
  * Agent folders under `.agents/spawns/<id>/`, and `.agents/open/<id>`: one
@@ -30,11 +34,15 @@ import { emptyExitFile } from './run-files.ts';
  */
 export class RunStore {
   readonly root: string;
+  /** Folders on their way to `spawns`. */
+  readonly drafts: string;
   readonly #spawns: string;
   readonly #open: string;
+  readonly #records = new Map<string, RunRecord>();
 
   constructor(stateDirectory: string) {
     this.root = stateDirectory;
+    this.drafts = join(stateDirectory, 'drafts');
     this.#spawns = join(stateDirectory, 'spawns');
     this.#open = join(stateDirectory, 'open');
   }
@@ -66,11 +74,9 @@ export class RunStore {
     const { agent_id: agentId } = record;
     ensureDirectory(this.#spawns);
     ensureDirectory(this.#open);
+    ensureDirectory(this.drafts);
     const marked = this.#mark(agentId);
-    const draft = join(
-      this.#spawns,
-      `.draft-${agentId}-${process.pid}-${randomBytes(3).toString('hex')}`
-    );
+    const draft = temporaryName(join(this.drafts, agentId));
     try {
       mkdirSync(draft, { mode: 0o700 });
       writeNew(join(draft, 'prompt.txt'), prompt);
@@ -99,6 +105,7 @@ export class RunStore {
   /** Takes back a run whose spawn was never answered. */
   discard(agentId: string): void {
     rmSync(this.directoryOf(agentId), { recursive: true, force: true });
+    this.#records.delete(agentId);
     this.close(agentId);
   }
 
@@ -107,9 +114,16 @@ export class RunStore {
     return isAgentId(agentId) && existsSync(this.directoryOf(agentId));
   }
 
+  /** Records never change, so each is read once. */
   recordOf(agentId: string): RunRecord | undefined {
     if (!isAgentId(agentId)) return undefined;
-    return readJson<RunRecord>(join(this.directoryOf(agentId), 'record.json'));
+    const known = this.#records.get(agentId);
+    if (known) return known;
+    const path = join(this.directoryOf(agentId), 'record.json');
+    const record = readJson<RunRecord>(path);
+    if (this.#records.size >= maximumRecords) this.#records.clear();
+    if (record) this.#records.set(agentId, record);
+    return record;
   }
 
   outcomeOf(agentId: string): Outcome | undefined {

@@ -6,7 +6,13 @@ import { sizeOf } from '../state/text-file.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader } from './reply-reader.ts';
 import type { Run, RunRecord } from './run.ts';
-import { claimNeverStarts, claimOf, requestStop } from './run-files.ts';
+import {
+  claimNeverStarts,
+  claimOf,
+  exitedAt,
+  requestStop,
+  startedAt
+} from './run-files.ts';
 import { liveStateOf } from './run-state.ts';
 import type { RunStore } from './run-store.ts';
 import { finishSettling, type SettleDependencies, settle } from './settle.ts';
@@ -20,11 +26,14 @@ export interface TrackerDependencies extends SettleDependencies {
 }
 
 /** An outcome this old is no longer being written by its settler. */
-const settlingMs = 3000;
+const settlingMs = 800;
 /** A mark without folder this old belongs to a spawn that was never answered. */
 const draftMs = 60_000;
 /** Past its time limit by this much, a run's own watchdog must be gone. */
 const overdueMs = 10_000;
+
+/** So long after an end, no other session has the number of that run's. */
+const freshMs = 10_000;
 
 /** Knows every run of the workspace, whoever started it, as it stands now. */
 export class RunTracker {
@@ -33,6 +42,7 @@ export class RunTracker {
   readonly #readers = new Map<string, ReplyReader>();
   readonly #seenSince = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
+  #ticked = false;
 
   constructor(dependencies: TrackerDependencies) {
     this.#with = dependencies;
@@ -65,10 +75,20 @@ export class RunTracker {
     if (store.outcomeOf(id)) return 'ended';
     const state = liveStateOf(record, store.directoryOf(id), processes);
     if (state === 'queued' || state === 'running') return state;
+    if (this.#isForOwner(record)) return 'running';
     await this.#settle(record, state);
     if (store.outcomeOf(id)) return 'ended';
     const again = liveStateOf(record, store.directoryOf(id), processes);
     return again === 'queued' || again === 'running' ? again : 'ended';
+  }
+
+  /** Only a process that has the engine can read what it said. */
+  #isForOwner(record: RunRecord): boolean {
+    const { engineOf, processes } = this.#with;
+    return (
+      engineOf(record.engine) === undefined &&
+      processes.liveness(record.owner) === 'alive'
+    );
   }
 
   /** Runs that are queued or running, oldest first. */
@@ -106,6 +126,7 @@ export class RunTracker {
         onProblem(problem);
       }
     }
+    this.#ticked = true;
   }
 
   /** Calls back after every settled run, until unsubscribed. */
@@ -128,7 +149,9 @@ export class RunTracker {
       return;
     }
     if (store.outcomeOf(id)) {
-      if (outcomeAge(store.directoryOf(id)) > settlingMs)
+      // What we find at our start was left behind; recorded twice, it counts once.
+      const patienceMs = this.#ticked ? settlingMs : 0;
+      if (outcomeAge(store.directoryOf(id)) >= patienceMs)
         await finishSettling(id, this.#with);
       return;
     }
@@ -158,11 +181,8 @@ export class RunTracker {
     const { store, processes } = this.#with;
     const directory = store.directoryOf(record.agent_id);
     requestStop(directory, why);
-    await processes.stop({
-      agentId: record.agent_id,
-      directory,
-      supervisor: claimOf(directory, record.owner.place)?.supervisor
-    });
+    const { place } = record.owner;
+    await processes.stop({ directory, place, withNested: true });
     await this.refresh(record);
   }
 
@@ -186,9 +206,9 @@ export class RunTracker {
     if (!claim && !claimNeverStarts(directory)) return;
     if (state === 'lost' || claim?.supervisor)
       await processes.stop({
-        agentId: id,
         directory,
-        supervisor: claim?.supervisor
+        place: record.owner.place,
+        justEnded: this.#seenSince.has(id) || isFresh(directory)
       });
     try {
       await settle(id, this.#with);
@@ -201,6 +221,13 @@ export class RunTracker {
     onChange();
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+/** It began or ended moments ago. */
+function isFresh(directory: string): boolean {
+  return [startedAt(directory), exitedAt(directory)].some(
+    (at) => at !== undefined && Math.abs(Date.now() - at.getTime()) < freshMs
+  );
 }
 
 function outcomeAge(directory: string): number {

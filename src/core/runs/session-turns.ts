@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { HostError } from '../errors.ts';
 import { createOnce, readIfThere } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import type { RunStore } from './run-store.ts';
@@ -16,7 +15,7 @@ const pendingMs = 10_000;
  * exclusively: two servers can never continue one session at once, and
  * nothing has to be unlocked after a crash.
  *
- * @throws HostError `session_busy` while the turn before is not over
+ * @returns false while the turn before is not over
  */
 export async function reserveTurn(
   engine: string,
@@ -24,7 +23,7 @@ export async function reserveTurn(
   agentId: string,
   store: RunStore,
   tracker: RunTracker
-): Promise<void> {
+): Promise<boolean> {
   const directory = join(store.root, 'sessions', hash(engine, sessionId));
   ensureDirectory(directory);
   const last = Math.max(
@@ -34,8 +33,8 @@ export async function reserveTurn(
       .map(Number)
   );
   const before = last === 0 ? undefined : join(directory, String(last));
-  if (before && (await isBusy(before, store, tracker))) throw busy();
-  if (!createOnce(join(directory, String(last + 1)), agentId)) throw busy();
+  if (before && (await isBusy(before, store, tracker))) return false;
+  return createOnce(join(directory, String(last + 1)), agentId);
 }
 
 async function isBusy(
@@ -47,14 +46,6 @@ async function isBusy(
   if (store.has(holder)) return !(await tracker.run(holder))?.outcome;
   const { mtimeMs } = statSync(turn);
   return Math.abs(Date.now() - mtimeMs) < pendingMs;
-}
-
-export function busy(): HostError {
-  return new HostError(
-    'session_busy',
-    'That session has a turn at work already.',
-    'Wait for it with wait_for_agents, then continue again.'
-  );
 }
 
 function hash(engine: string, sessionId: string): string {

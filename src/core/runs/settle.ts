@@ -1,10 +1,16 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CliEngine, Engine, Reply, Usage } from '../../plugin.ts';
-import type { FinishedRecord, Journal } from '../audit/journal.ts';
+import {
+  type FinishedRecord,
+  type Journal,
+  maximumRecordBytes,
+  spawnedEvent
+} from '../audit/journal.ts';
 import { classifyWith } from '../engines/failure-codes.ts';
 import { readIfThere, replaceFile } from '../state/atomic-file.ts';
-import { readSlice, sizeOf } from '../state/text-file.ts';
+import { LineReader } from '../state/line-reader.ts';
+import { readSlice, sizeOf, tailOf } from '../state/text-file.ts';
 import { judge } from './judge.ts';
 import { ReplyReader } from './reply-reader.ts';
 import type { Outcome, RunRecord } from './run.ts';
@@ -15,7 +21,7 @@ import {
   exitedAt,
   startedAt,
   stopRequestOf,
-  tailOf
+  wasJournalled
 } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -47,7 +53,7 @@ export async function settle(
   const outcome = await conclude(record, directory, engine, reply, store);
   if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
   addEvent(directory, { type: 'finished', status: outcome.status });
-  journal.append(await finishedEvent(agentId, outcome, directory, journal));
+  await journalEnd(record, outcome, directory, journal);
   store.close(agentId);
   return outcome;
 }
@@ -61,15 +67,36 @@ export async function finishSettling(
   { store, journal }: SettleDependencies
 ): Promise<void> {
   const outcome = store.outcomeOf(agentId);
-  if (!outcome) return;
-  const noted = (readIfThere(journal.path) ?? '').includes(
-    `"type":"finished","agent_id":"${agentId}"`
-  );
-  if (!noted)
-    journal.append(
-      await finishedEvent(agentId, outcome, store.directoryOf(agentId), journal)
-    );
+  const record = store.recordOf(agentId);
+  if (!outcome || !record) return;
+  if (!(await isJournalled(agentId, journal.path)))
+    await journalEnd(record, outcome, store.directoryOf(agentId), journal);
   store.close(agentId);
+}
+
+/** A server killed before it could journal the spawn left that to us, too. */
+async function journalEnd(
+  record: RunRecord,
+  outcome: Outcome,
+  directory: string,
+  journal: Journal
+): Promise<void> {
+  const { agent_id: id } = record;
+  if (!wasJournalled(directory)) {
+    const prompt = readIfThere(join(directory, 'prompt.txt')) ?? '';
+    const path = `.agents/spawns/${id}/prompt.txt`;
+    journal.append(spawnedEvent(record, journal.textOf(prompt, path)));
+  }
+  journal.append(await finishedEvent(id, outcome, directory, journal));
+}
+
+async function isJournalled(agentId: string, path: string): Promise<boolean> {
+  const mark = `"type":"finished","agent_id":"${agentId}"`;
+  let found = false;
+  await new LineReader(path, maximumRecordBytes).read((line) => {
+    found ||= line.includes(mark);
+  }, true);
+  return found;
 }
 
 export async function finishedEvent(

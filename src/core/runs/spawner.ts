@@ -7,16 +7,15 @@ import type {
   Failure
 } from '../../plugin.ts';
 import { type Journal, spawnedEvent } from '../audit/journal.ts';
-import {
-  type EngineRegistry,
-  enforcementOf,
-  labelOf
-} from '../engines/engine-registry.ts';
+import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import { HostError, storageError } from '../errors.ts';
 import { resolveDirectory } from './containment.ts';
+import { checkPrompt, newRecord, outcomeOfRefused } from './new-record.ts';
 import type { Processes } from './ports.ts';
-import type { Outcome, RunRecord, RunStatus } from './run.ts';
+import type { RunRecord, RunStatus } from './run.ts';
+import { noteJournalled } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
+import type { RunTracker } from './run-tracker.ts';
 import { finishedEvent } from './settle.ts';
 import type { RunStarter } from './starter.ts';
 
@@ -31,6 +30,8 @@ export interface SpawnRequest {
   access?: Access | undefined;
   /** An id reserved beforehand. */
   agentId?: string | undefined;
+  /** Known beforehand to be unable to start: recorded, never started. */
+  failure?: Failure | undefined;
   /** The agent and session this one continues. */
   continues?: { agentId: string; sessionId: string } | undefined;
 }
@@ -59,11 +60,10 @@ export interface SpawnerDependencies {
   store: RunStore;
   journal: Journal;
   processes: Processes;
+  tracker: RunTracker;
   starter: RunStarter;
   settings: SpawnerSettings;
 }
-
-const order: Access[] = ['read', 'write', 'full'];
 
 /** Takes a request, puts it on disk and in the journal, and queues it. */
 export class Spawner {
@@ -90,11 +90,18 @@ export class Spawner {
       );
     const cwd = resolveDirectory(settings.workspace, request.cwd);
     for (let attempt = 0; ; attempt += 1) {
-      const known = this.repeated(request.requestId, attempt);
-      if (known) return known;
-      const record = this.#record(engine, request, cwd, attempt);
-      const failure = this.#cannotStart(engine);
-      if (!this.#persist(record, request, failure)) continue;
+      if (request.requestId !== undefined) {
+        const known = await this.repeated(request.requestId, attempt);
+        if (known) return known;
+      }
+      const record = newRecord(engine, request, cwd, attempt, this.#with);
+      const failure = request.failure ?? this.#cannotStart(engine);
+      if (!this.#persist(record, request, failure)) {
+        // The same request may have come through another server just now.
+        const winner = await this.repeated(request.requestId, attempt);
+        if (winner) return winner;
+        continue;
+      }
       await this.#journal(record, request.prompt, failure);
       if (failure) {
         store.close(record.agent_id);
@@ -106,61 +113,17 @@ export class Spawner {
     }
   }
 
-  #record(
-    engine: Engine,
-    request: SpawnRequest,
-    cwd: string,
-    attempt: number
-  ): RunRecord {
-    const { registry, settings, store, processes } = this.#with;
-    const wanted = request.access ?? 'full';
-    const access =
-      engine.kind === 'api'
-        ? 'read'
-        : (order[
-            Math.min(order.indexOf(wanted), order.indexOf(settings.maxAccess))
-          ] ?? 'read');
-    const requestId = request.requestId ?? null;
-    return {
-      v: 1,
-      agent_id:
-        (attempt === 0 ? request.agentId : undefined) ??
-        store.newId(requestId, attempt),
-      engine: engine.name,
-      label: labelOf(engine),
-      kind: engine.kind,
-      model: registry.modelOf(engine, request.model) ?? null,
-      access,
-      enforcement: enforcementOf(engine, access),
-      tools: engine.kind === 'cli' ? (engine.tools?.(access) ?? null) : null,
-      cwd,
-      task: firstLine(request.prompt),
-      prompt_chars: request.prompt.length,
-      system_prompt: request.systemPrompt ?? null,
-      timeout_seconds:
-        request.timeoutSeconds ?? registry.timeoutOf(engine, request.prompt),
-      idle_timeout_seconds: registry.idleTimeoutOf(engine),
-      output_limit_bytes: settings.outputLimitBytes,
-      on_disconnect: settings.onDisconnect,
-      request_id: requestId,
-      created_at: new Date().toISOString(),
-      owner: processes.self,
-      parent: settings.parent,
-      depth: settings.depth + 1,
-      continues: request.continues?.agentId ?? null,
-      session_id: request.continues?.sessionId ?? null
-    };
-  }
-
-  /** The agent that this request id started before, if it did. */
-  repeated(requestId: string | undefined, attempt = 0): Spawned | undefined {
-    const { store, starter } = this.#with;
+  /** The agent that this request id started before, as it stands now. */
+  async repeated(
+    requestId: string | undefined,
+    attempt = 0
+  ): Promise<Spawned | undefined> {
+    const { store, tracker } = this.#with;
     if (requestId === undefined) return undefined;
-    const record = store.recordOf(store.newId(requestId, attempt));
-    if (record?.request_id !== requestId) return undefined;
-    const outcome = store.outcomeOf(record.agent_id);
-    const status = outcome?.status ?? starter.statusOf(record);
-    return { record, status, repeated: true };
+    const id = store.newId(requestId, attempt);
+    if (store.recordOf(id)?.request_id !== requestId) return undefined;
+    const run = await tracker.run(id);
+    return run && { record: run.record, status: run.status, repeated: true };
   }
 
   #cannotStart(engine: Engine): Failure | undefined {
@@ -201,10 +164,11 @@ export class Spawner {
     const { agent_id: id } = record;
     const path = `.agents/spawns/${id}/prompt.txt`;
     try {
+      const directory = store.directoryOf(id);
       journal.append(spawnedEvent(record, journal.textOf(prompt, path)));
+      noteJournalled(directory);
       if (!failure) return;
       const outcome = outcomeOfRefused(record, failure);
-      const directory = store.directoryOf(id);
       journal.append(await finishedEvent(id, outcome, directory, journal));
     } catch (error) {
       store.discard(id);
@@ -229,57 +193,10 @@ export class Spawner {
   }
 }
 
-function checkPrompt(prompt: string): void {
-  if (prompt.trim() === '')
-    throw new HostError(
-      'invalid_input',
-      'The prompt is empty.',
-      'Say in "prompt" what the agent should do.'
-    );
-  if (prompt.includes('\0'))
-    throw new HostError(
-      'invalid_input',
-      'The prompt holds a NUL character, which no program takes as text.',
-      'Remove it, or put binary data into a file and name that.'
-    );
-}
-
 function stdinOf(engine: Engine, request: EngineRequest): string {
   const cli: CliEngine | undefined = engine.kind === 'cli' ? engine : undefined;
   if (cli?.stdin) return cli.stdin(request);
   return request.systemPrompt === undefined
     ? request.prompt
     : `${request.systemPrompt}\n\n${request.prompt}`;
-}
-
-function outcomeOfRefused(record: RunRecord, failure: Failure): Outcome {
-  return {
-    v: 1,
-    status: 'failed',
-    error: failure.message,
-    error_code: failure.code,
-    result_file: 'result.txt',
-    result_chars: 0,
-    exit_code: null,
-    model: record.model,
-    session_id: null,
-    usage: null,
-    session_usage: null,
-    cost_usd: null,
-    denials: [],
-    started_at: null,
-    completed_at: record.created_at,
-    duration_ms: 0
-  };
-}
-
-/** The first line that says something. */
-function firstLine(prompt: string): string {
-  return (
-    prompt
-      .split('\n', 50)
-      .map((line) => line.trim())
-      .find((line) => line !== '')
-      ?.slice(0, 400) ?? ''
-  );
 }

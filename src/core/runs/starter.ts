@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import type { CliEngine, EngineRequest } from '../../plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { childEnvironment } from '../engines/environment.ts';
+import { Places } from './places.ts';
 import type { Processes } from './ports.ts';
 import type { RunRecord, RunStatus } from './run.ts';
 import { addEvent, claimNeverStarts, requestStop } from './run-files.ts';
-import { liveStateOf } from './run-state.ts';
 import type { RunStore } from './run-store.ts';
 
 interface Waiting {
@@ -31,10 +31,13 @@ export class RunStarter {
   readonly #with: StarterDependencies;
   readonly #queue: Waiting[] = [];
   readonly #started = new Set<string>();
+  readonly #places: Places;
+  #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(dependencies: StarterDependencies) {
     this.#with = dependencies;
+    this.#places = new Places(dependencies);
   }
 
   /** Queues a run, starts it when there is room, and says which it was. */
@@ -48,14 +51,22 @@ export class RunStarter {
 
   /** Starts what there is room for. */
   pump(): void {
-    if (this.#queue.length === 0 || this.#closed) return;
-    let room = this.#with.maxConcurrent - this.#running();
-    while (room > 0) {
-      const next = this.#queue.shift();
+    while (!this.#closed) {
+      const [next] = this.#queue;
       if (!next) return;
+      const place = this.#places.take(next.record.agent_id, this.#started);
+      if (place === 'contended') this.#pumpSoon();
+      if (place !== 'taken') return;
+      this.#queue.shift();
       this.#start(next);
-      room -= 1;
     }
+  }
+
+  /** At a random moment, or two servers would meet again and again. */
+  #pumpSoon(): void {
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.pump(), 10 + Math.random() * 60);
+    this.#retry.unref();
   }
 
   /** True for a run that this process started. */
@@ -66,13 +77,6 @@ export class RunStarter {
   /** Ids of the runs this process started and has not seen end. */
   ownRunning(): string[] {
     return [...this.#started];
-  }
-
-  statusOf(record: RunRecord): RunStatus {
-    const { store, processes } = this.#with;
-    const directory = store.directoryOf(record.agent_id);
-    const state = liveStateOf(record, directory, processes);
-    return state === 'queued' ? 'queued' : 'running';
   }
 
   /** Drops what has not started: it never will. Returns the ids. */
@@ -92,19 +96,6 @@ export class RunStarter {
       ({ record }) => record.agent_id === agentId
     );
     if (index >= 0) this.#queue.splice(index, 1);
-  }
-
-  #running(): number {
-    const { store, processes } = this.#with;
-    const running = new Set(this.#started);
-    for (const id of store.openIds()) {
-      if (running.has(id)) continue;
-      const record = store.recordOf(id);
-      if (!record || store.outcomeOf(id)) continue;
-      const state = liveStateOf(record, store.directoryOf(id), processes);
-      if (state === 'running') running.add(id);
-    }
-    return running.size;
   }
 
   #start({ record, request }: Waiting): void {

@@ -3,7 +3,7 @@ import type { Processes } from './ports.ts';
 import type { Run, RunRecord } from './run.ts';
 import {
   claimNeverStarts,
-  claimOf,
+  endedWith,
   hasExited,
   requestStop
 } from './run-files.ts';
@@ -57,31 +57,33 @@ export async function end(
     starter.drop(id);
     return tracker.look(id);
   }
-  const { nested } = await processes.stop({
-    agentId: id,
-    directory,
-    supervisor: claimOf(directory, record.owner.place)?.supervisor
-  });
-  await endNested(record, nested, dependencies);
+  const children = () => endChildren(id, dependencies);
+  const { place } = record.owner;
+  await Promise.all([
+    processes.stop({ directory, place, withNested: true }),
+    children()
+  ]);
+  // What it spawned while it was being ended.
+  await children();
   await supervisorGone(directory);
   await tracker.look(id);
 }
 
-/** Agents that this one spawned end with it. */
-async function endNested(
-  parent: RunRecord,
-  found: string[],
+/** Agents that this one spawned end with it, also those still queued. */
+async function endChildren(
+  parentId: string,
   dependencies: StopperDependencies
 ): Promise<void> {
   const { store } = dependencies;
-  for (const id of store.openIds()) {
-    const record = store.recordOf(id);
-    if (!record || id === parent.agent_id) continue;
-    const inTree = found.includes(store.directoryOf(id));
-    if (record.parent !== parent.agent_id && !inTree) continue;
-    const reason = `agent ${parent.agent_id}, which spawned it, was ended`;
-    await end(record, 'canceled', reason, dependencies);
-  }
+  const children = store
+    .openIds()
+    .map((id) => store.recordOf(id))
+    .filter((record) => record?.parent === parentId)
+    .filter((record) => record !== undefined);
+  const reason = endedWith(parentId);
+  await Promise.all(
+    children.map((child) => end(child, 'canceled', reason, dependencies))
+  );
 }
 
 /** The supervisor writes the exit code moments after its tree is gone. */

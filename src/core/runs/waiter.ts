@@ -8,7 +8,7 @@ export interface WaitOptions {
   mode: 'all' | 'any';
   timeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** Called about every `progressMs` while waiting. */
+  /** Called at the start, after each end, and every 5 s while waiting. */
   onProgress?: (finished: Run[], waiting: Run[]) => void;
 }
 
@@ -37,7 +37,7 @@ export async function waitForRuns(
   const look = async (ids: string[]) => {
     for (const id of ids) {
       if (done.has(id)) continue;
-      const run = await tracker.run(id).catch(() => undefined);
+      const run = await stateOf(id, tracker, store);
       if (run?.outcome) {
         done.set(id, run);
         waiting.delete(id);
@@ -48,22 +48,39 @@ export async function waitForRuns(
     done.size >= agentIds.length || (mode === 'any' && done.size > 0);
   await look(agentIds);
   let lastLook = elapsed();
-  let lastProgress = elapsed();
+  let lastProgress = Number.NEGATIVE_INFINITY;
+  let lastDone = -1;
   while (!enough() && elapsed() < timeoutMs && !signal?.aborted) {
+    if (done.size > lastDone || elapsed() - lastProgress >= progressMs) {
+      lastProgress = elapsed();
+      lastDone = done.size;
+      options.onProgress?.([...done.values()], [...waiting.values()]);
+    }
     const rest = Math.max(1, Math.min(pollMs, timeoutMs - elapsed()));
     await nextEvent(tracker, rest, signal);
     const full = elapsed() - lastLook >= fullLookMs;
     if (full) lastLook = elapsed();
     await look(full ? [...waiting.keys()] : ended(waiting, store));
-    if (elapsed() - lastProgress < progressMs) continue;
-    lastProgress = elapsed();
-    options.onProgress?.([...done.values()], [...waiting.values()]);
   }
   return {
     finished: agentIds.flatMap((id) => done.get(id) ?? []),
     waiting: [...waiting.values()],
     elapsedMs: elapsed()
   };
+}
+
+/** A run whose end cannot be written down yet is one to wait for. */
+async function stateOf(
+  id: string,
+  tracker: RunTracker,
+  store: RunStore
+): Promise<Run | undefined> {
+  try {
+    return await tracker.run(id);
+  } catch {
+    const record = store.recordOf(id);
+    return record && { record, status: 'running' };
+  }
 }
 
 /** Waited-for runs that have left an exit code or an outcome. */

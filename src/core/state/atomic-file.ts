@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   fdatasyncSync,
   linkSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   unlinkSync,
   writeSync
 } from 'node:fs';
+import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 
 /** Writes every byte or throws; ENOSPC shows as a short count first. */
@@ -92,4 +97,20 @@ export function readIfThere(path: string): string | undefined {
 
 export function temporaryName(path: string): string {
   return `${path}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`;
+}
+
+const temporary = /\.\d+\.[0-9a-f]{12}\.tmp$/;
+/** Nobody is still writing what is older. */
+const temporaryMs = 60_000;
+
+/** Removes what killed processes left half-written in a directory. */
+export function removeLeftovers(directory: string, now = Date.now()): void {
+  if (!existsSync(directory)) return;
+  for (const name of readdirSync(directory)) {
+    if (!temporary.test(name)) continue;
+    const path = join(directory, name);
+    const file = statSync(path, { throwIfNoEntry: false });
+    if (file && now - file.mtimeMs > temporaryMs)
+      rmSync(path, { recursive: true, force: true });
+  }
 }

@@ -6,11 +6,13 @@ const blockSize = 256 * 1024;
  * Reads complete lines of a growing file, from where it stopped before. Bytes
  * stay bytes until a line is whole, so no character is ever cut in two. A
  * line above the limit is skipped: memory stays bounded whatever is written.
+ * With `everyLine`, empty lines are told too, and long ones cut at the limit,
+ * so that lines can be counted.
  */
 export class LineReader {
   readonly #path: string;
   readonly #maximumLineBytes: number;
-  readonly #emptyLines: boolean;
+  readonly #everyLine: boolean;
   #pending: Buffer[] = [];
   #pendingBytes = 0;
   #skipping = false;
@@ -21,12 +23,12 @@ export class LineReader {
     path: string,
     maximumLineBytes: number,
     offset = 0,
-    emptyLines = false
+    everyLine = false
   ) {
     this.#path = path;
     this.#maximumLineBytes = maximumLineBytes;
     this.offset = offset;
-    this.#emptyLines = emptyLines;
+    this.#everyLine = everyLine;
   }
 
   /**
@@ -63,28 +65,30 @@ export class LineReader {
         this.#finish(onLine, this.offset + newline + 1);
         start = newline + 1;
       }
-      this.#append(block.subarray(start, bytesRead));
+      // A copy: the rest may wait long, and would hold the whole block.
+      this.#append(Buffer.from(block.subarray(start, bytesRead)));
       this.offset += bytesRead;
     }
   }
 
   #append(bytes: Buffer): void {
     if (this.#skipping || bytes.length === 0) return;
-    this.#pending.push(bytes);
+    const room = this.#maximumLineBytes - this.#pendingBytes;
+    this.#skipping = bytes.length > room;
+    if (this.#skipping && !this.#everyLine) this.#drop();
+    else this.#pending.push(bytes.subarray(0, room));
     this.#pendingBytes += bytes.length;
-    if (this.#pendingBytes <= this.#maximumLineBytes) return;
-    this.#skipping = true;
-    this.#drop();
   }
 
   #finish(
     onLine: (line: string, endOffset: number) => void,
     endOffset: number
   ): void {
-    const whole = this.#skipping ? undefined : Buffer.concat(this.#pending);
+    const skipped = this.#skipping && !this.#everyLine;
+    const whole = skipped ? undefined : Buffer.concat(this.#pending);
     this.#skipping = false;
     this.#drop();
-    if (whole && (this.#emptyLines || whole.length > 0))
+    if (whole && (this.#everyLine || whole.length > 0))
       onLine(whole.toString('utf8'), endOffset);
   }
 

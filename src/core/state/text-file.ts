@@ -1,4 +1,11 @@
-import { createReadStream, statSync } from 'node:fs';
+import {
+  closeSync,
+  createReadStream,
+  fstatSync,
+  openSync,
+  readSync,
+  statSync
+} from 'node:fs';
 
 export interface TextSlice {
   text: string;
@@ -8,7 +15,9 @@ export interface TextSlice {
 
 /**
  * Part of a text file by characters, in bounded memory however large the
- * file. Bytes that are not UTF-8 read as U+FFFD; the file keeps them.
+ * file. Bytes that are not UTF-8 read as U+FFFD; the file keeps them. A part
+ * that would end amid a surrogate pair ends before it, so that parts read one
+ * after another make up the text.
  */
 export async function readSlice(
   path: string,
@@ -23,10 +32,15 @@ export async function readSlice(
     if (room > 0 && from < chunk.length) text += chunk.slice(from, from + room);
     position += chunk.length;
   }
-  return { text, totalChars: position };
+  const more = offset + text.length < position;
+  if (more && text.length > 1) text = text.replace(/[\ud800-\udbff]$/, '');
+  return { text: wellFormed(text), totalChars: position };
 }
 
-/** The first and last characters of a text file, in bounded memory. */
+/**
+ * The first and last characters of a text file, in bounded memory. Where they
+ * leave something out, neither holds half of a surrogate pair.
+ */
 export async function readEnds(
   path: string,
   headChars: number,
@@ -46,16 +60,43 @@ export async function readEnds(
     tail += rest;
     if (tail.length > 2 * tailChars + 65_536) tail = tail.slice(-tailChars);
   }
-  return {
-    head,
-    tail: tailChars > 0 ? tail.slice(-tailChars) : '',
-    totalChars
-  };
+  tail = tailChars > 0 ? tail.slice(-tailChars) : '';
+  if (totalChars > head.length + tail.length) {
+    head = head.replace(/[\ud800-\udbff]$/, '');
+    tail = tail.replace(/^[\udc00-\udfff]/, '');
+  }
+  return { head, tail, totalChars };
+}
+
+/** Half a surrogate pair as U+FFFD: no JSON or UTF-8 can hold it. */
+function wellFormed(text: string): string {
+  return /^[\udc00-\udfff]|[\ud800-\udbff]$/.test(text)
+    ? Buffer.from(text).toString('utf8')
+    : text;
 }
 
 /** Bytes of a file, 0 when there is none. */
 export function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+/** The last bytes of a text file; empty when there is none. */
+export function tailOf(path: string, bytes: number): string {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path, 'r');
+  } catch {
+    return '';
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    const tail = Buffer.alloc(Math.min(bytes, size));
+    const start = size - tail.length;
+    const count = readSync(descriptor, tail, 0, tail.length, start);
+    return tail.subarray(0, count).toString('utf8');
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 async function* textChunks(path: string): AsyncGenerator<string> {

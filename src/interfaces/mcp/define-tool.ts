@@ -64,7 +64,8 @@ export function defineTool<Shape extends z.ZodRawShape>(
   return {
     ...rest,
     inputSchema: jsonSchema(input),
-    ...(output ? { outputSchema: jsonSchema(output) } : {}),
+    // Clients check error answers against it too, so no field is required.
+    ...(output ? { outputSchema: jsonSchema(output.partial()) } : {}),
     call: async (value, context) => {
       try {
         return answer(await handle(parseInput(parts, value), context));

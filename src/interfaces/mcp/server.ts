@@ -65,11 +65,14 @@ export async function serve(
         if (!tool)
           return errorAnswer(unknownTool(params.name, known), params.name);
         const progressToken = params._meta?.progressToken;
+        let told = -1;
         return tool.call(params.arguments, {
           signal: AbortSignal.any([extra.signal, life.ending]),
           clientName: server.getClientVersion()?.name ?? '',
           progress: (progress, total, message) => {
-            if (progressToken === undefined) return;
+            // The protocol wants it to grow with every notification.
+            if (progressToken === undefined || progress <= told) return;
+            told = progress;
             extra
               .sendNotification({
                 method: 'notifications/progress',

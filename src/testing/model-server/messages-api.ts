@@ -25,7 +25,7 @@ export function readTurn(body: Json, requestIndex: number): Turn {
     const said = blocks
       .filter((block) => block.type === 'text')
       .map((block) => withoutReminders(string(block.text)).trim())
-      .filter((text) => !RESUMPTION.test(text))
+      .filter((text) => text !== '' && !RESUMPTION.test(text))
       .join('\n');
     const results = blocks.filter((block) => block.type === 'tool_result');
     if (said !== '' && results.length === 0) {

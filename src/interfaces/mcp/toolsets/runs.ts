@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { unknownAgent } from '../../../core/runs/continue-run.ts';
-import { recentlyEnded } from '../../../core/runs/recent.ts';
 import {
   inlineChars,
   reportRun,
@@ -63,7 +62,7 @@ function listTool(host: Host): Tool {
       return {
         running: rows('running'),
         queued: rows('queued'),
-        completed_ids: await recentlyEnded(host.journal.path, limit),
+        completed_ids: await host.recent(limit),
         ...(faults.length > 0 ? { faults } : {}),
         tip:
           active.length > 0
@@ -130,15 +129,19 @@ function waitTool(host: Host): Tool {
         : (await host.tracker.active()).map(({ record }) => record.agent_id);
       if (ids.length === 0) return nothingRunning(host);
       const cap = longestWaitSeconds(context.clientName);
+      const seconds = Math.min(timeout, cap);
+      const began = performance.now();
       const { finished, waiting, elapsedMs } = await host.wait({
         agentIds: ids,
         mode,
-        timeoutMs: 1000 * Math.min(timeout, cap),
+        timeoutMs: 1000 * seconds,
         signal: context.signal,
         onProgress: (done, still) => {
-          void describeProgress(host, still).then((message) =>
-            context.progress(done.length, ids.length, message)
-          );
+          void describeProgress(host, still).then((doing) => {
+            const waited = Math.round((performance.now() - began) / 10) / 100;
+            const message = `${done.length} of ${ids.length} ended; ${doing}`;
+            context.progress(waited, seconds, message);
+          });
         }
       });
       const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
@@ -203,7 +206,7 @@ async function known(host: Host, ids: string[]): Promise<string[]> {
 }
 
 async function nothingRunning(host: Host): Promise<Record<string, unknown>> {
-  const ids = await recentlyEnded(host.journal.path, 5);
+  const ids = await host.recent(5);
   const runs = await Promise.all(ids.map((id) => host.tracker.run(id)));
   const recent = runs.filter((run) => run !== undefined);
   return {

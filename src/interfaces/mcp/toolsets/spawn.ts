@@ -1,13 +1,10 @@
 import { z } from 'zod';
-import {
-  enforcementOf,
-  labelOf,
-  toolNameOf
-} from '../../../core/engines/engine-registry.ts';
+import { labelOf, toolNameOf } from '../../../core/engines/engine-registry.ts';
 import { locateReady } from '../../../core/engines/readiness.ts';
+import type { RunRecord } from '../../../core/runs/run.ts';
 import type { Spawned } from '../../../core/runs/spawner.ts';
 import type { Host } from '../../../host.ts';
-import type { Engine } from '../../../plugin.ts';
+import type { Access, Engine } from '../../../plugin.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
 
 const prompt = z
@@ -90,7 +87,8 @@ function spawnTool(host: Host, engine: Engine): Tool {
           requestId: request_id,
           cwd,
           access
-        })
+        }),
+        access
       );
     }
   });
@@ -122,7 +120,9 @@ function continueTool(host: Host): Tool {
         timeoutSeconds: timeout,
         requestId: request_id
       });
-      return answer(host, host.registry.get(spawned.record.engine), spawned);
+      const { record } = spawned;
+      const engine = host.registry.get(record.engine);
+      return answer(host, engine, spawned, record.access);
     }
   });
 }
@@ -142,7 +142,8 @@ function describe(engine: Engine): string {
 function answer(
   host: Host,
   engine: Engine,
-  { record, status, repeated, failure }: Spawned
+  { record, status, repeated, failure }: Spawned,
+  asked?: Access
 ): Record<string, unknown> {
   const facts = {
     agent_id: record.agent_id,
@@ -151,11 +152,13 @@ function answer(
     status
   };
   if (failure) {
+    const told = { error_code: failure.code, error: failure.message };
+    if (failure.code === 'session_busy')
+      return { ...facts, ...told, message: failure.message };
     const ready = locateReady(host.registry, host.processes);
     return {
       ...facts,
-      error_code: failure.code,
-      error: failure.message,
+      ...told,
       ready_engines: ready,
       message: `${failure.message} Ready now: ${ready.join(', ') || 'none'}.`
     };
@@ -167,15 +170,25 @@ function answer(
     };
   const limit =
     record.timeout_seconds > 0 ? `${record.timeout_seconds} s` : 'no limit';
-  const access =
-    engine.kind === 'cli'
-      ? ` with access ${record.access} (${enforcementOf(engine, record.access) === 'enforced' ? 'enforced by the engine' : 'only asked for, not enforced'}) in ${record.cwd}`
-      : '';
+  const access = engine.kind === 'cli' ? accessOf(record, asked) : '';
   const begins = status === 'queued' ? 'is queued and will run' : 'runs';
   return {
     ...facts,
     message: `${record.label} ${begins}${access}, timeout ${limit}. ${next(record.agent_id)}`
   };
+}
+
+/** " with access write (enforced by the engine) in /project" */
+function accessOf(record: RunRecord, asked: Access | undefined): string {
+  const holder =
+    record.access === 'full'
+      ? 'no limit to enforce'
+      : record.enforcement === 'enforced'
+        ? 'enforced by the engine'
+        : 'only asked for, not enforced';
+  const capped =
+    record.access === (asked ?? 'full') ? '' : ', capped by maxAccess';
+  return ` with access ${record.access} (${holder}${capped}) in ${record.cwd}`;
 }
 
 function next(agentId: string): string {

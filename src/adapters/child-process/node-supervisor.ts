@@ -1,0 +1,81 @@
+/**
+ * The supervisor where there is no POSIX shell (Windows; untested there): the
+ * same files, the same rules as supervisor-script.ts, at the price of a Node
+ * process for each agent.
+ *
+ * `node supervisor.cjs <folder> <wall> <idle> <limit> <keep|stop> CMD ARGS…`
+ */
+import { appendFileSync, openSync, statSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
+import { join } from 'node:path';
+import spawn from 'cross-spawn';
+import type { StopReason } from '../../core/runs/run.ts';
+import { hasExited, requestStop } from '../../core/runs/run-files.ts';
+import { killTree } from './kill-tree.ts';
+import { thisProcess } from './process-table.ts';
+
+const [directory = '', wall, idle, limit, mode, command = '', ...args] =
+  process.argv.slice(2);
+const file = (name: string) => join(directory, name);
+const self = thisProcess();
+
+if (claim()) supervise();
+
+/** False when somebody declared that the run never starts. */
+function claim(): boolean {
+  try {
+    const text = `${self.pid} ${self.start}\n`;
+    writeFileSync(file('claim'), text, { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function supervise(): void {
+  const child = spawn(command, args, {
+    stdio: [0, openSync(file('stdout'), 'a'), openSync(file('stderr'), 'a')],
+    windowsHide: true
+  });
+  child.once('error', (error) => {
+    appendFileSync(file('stderr'), `troupe: ${error.message}\n`);
+    end(127);
+  });
+  child.once('exit', (code, signal) => end(code ?? (signal ? 137 : 1)));
+  watch();
+}
+
+function watch(): void {
+  let quietSince = performance.now();
+  let seen = -1;
+  const seconds = (text: string | undefined) => Number(text) || 0;
+  if (seconds(wall) > 0)
+    setTimeout(() => stop('timeout'), 1000 * seconds(wall));
+  setInterval(() => {
+    const size = statSync(file('stdout')).size + statSync(file('stderr')).size;
+    if (size !== seen) quietSince = performance.now();
+    seen = size;
+    if (seconds(limit) > 0 && size > seconds(limit)) stop('output_limit');
+    const quietMs = performance.now() - quietSince;
+    if (seconds(idle) > 0 && quietMs > 1000 * seconds(idle))
+      stop('idle_timeout');
+  }, 1000);
+  if (mode !== 'stop') return;
+  const server = new Socket({ fd: 3 });
+  server.on('close', () => stop('disconnect')).on('error', () => undefined);
+  server.resume();
+}
+
+let stopping = false;
+
+function stop(why: StopReason): void {
+  if (stopping || hasExited(directory)) return;
+  stopping = true;
+  requestStop(directory, why);
+  void killTree({ directory, place: self.place, withNested: true });
+}
+
+function end(code: number): void {
+  writeFileSync(file('exit'), `${code}\n`, { flag: 'r+' });
+  process.exit(0);
+}

@@ -1,0 +1,147 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { needing } from '../../testing/needs.ts';
+import { until } from '../../testing/until.ts';
+import { locate } from './locate.ts';
+import {
+  hasProc,
+  processEntry,
+  processEnvironments,
+  processTable,
+  thisProcess
+} from './process-table.ts';
+import { createProcesses } from './processes.ts';
+
+let folder: string;
+const started: ChildProcess[] = [];
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'troupe-table-'));
+});
+
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe.each([
+  ['/proc', hasProc()],
+  ['ps', false]
+])('the process table from %s', (source, useProc) => {
+  const able = source === 'ps' ? locate('ps') !== undefined : hasProc();
+  const testHere = needing(source, able);
+
+  testHere('shows parents, groups and who leads them', async () => {
+    const leader = start('sh', ['-c', 'sleep 100 & wait'], true);
+    const child = await childOf(leader);
+    expect(entryOf(leader)).toMatchObject({
+      parent: process.pid,
+      group: leader,
+      session: leader,
+      zombie: false
+    });
+    expect(entryOf(child)).toMatchObject({ parent: leader, group: leader });
+  });
+
+  testHere(
+    'tells the dead that nobody has reaped from the living',
+    async () => {
+      const parent = start('sh', ['-c', 'true & exec sleep 100']);
+      const zombie = await until('a zombie', () =>
+        processTable(useProc).find(
+          (entry) => entry.parent === parent && entry.zombie
+        )
+      );
+      expect(processEntry(zombie.pid, useProc)?.zombie).toBe(true);
+      expect(processEntry(parent, useProc)?.zombie).toBe(false);
+    }
+  );
+
+  testHere('is not confused by the name of a program', () => {
+    const path = join(folder, `a) S 1 (b ${source.replace('/', '')}`);
+    copyFileSync(locate('sleep') ?? '', path);
+    const pid = start(path, ['100']);
+    expect(entryOf(pid)).toMatchObject({ pid, parent: process.pid });
+  });
+
+  testHere('gives one process like all of them, with the same start', () => {
+    const pid = start('sleep', ['100']);
+    expect(processEntry(pid, useProc)).toEqual(entryOf(pid));
+    expect(entryOf(pid)?.start).not.toBe('');
+  });
+
+  testHere('knows nothing of a number nobody has', () => {
+    expect(processEntry(2 ** 22 + 1, useProc)).toBeUndefined();
+  });
+
+  testHere('reads environments, spaces in values included', async () => {
+    const pid = start('sleep', ['100'], false, {
+      TROUPE_AGENT_DIR: '/a folder/x',
+      ZZZ: '1'
+    });
+    const lines = await until('its environment', () => {
+      const text = processEnvironments([pid], useProc).get(pid);
+      return text?.includes('ZZZ') ? text.split('\0') : undefined;
+    });
+    expect(lines).toContain('TROUPE_AGENT_DIR=/a folder/x');
+  });
+
+  function entryOf(pid: number) {
+    return processTable(useProc).find((entry) => entry.pid === pid);
+  }
+
+  function childOf(pid: number): Promise<number> {
+    return until(
+      'a child',
+      () => processTable(useProc).find(({ parent }) => parent === pid)?.pid
+    );
+  }
+});
+
+describe('liveness', () => {
+  const { liveness } = createProcesses('');
+  const self = thisProcess();
+  const elsewhere = (place: string) => liveness({ ...self, place });
+  const [host = '', boot = '', space = ''] = self.place.split(' ');
+
+  test('we are alive, another process with our number is not us', () => {
+    expect(liveness(self)).toBe('alive');
+    expect(liveness({ ...self, start: 'earlier' })).toBe('dead');
+  });
+
+  test('what ran before this machine was started again is dead', () => {
+    expect(elsewhere(`${host} other-boot ${space}`)).toBe('dead');
+  });
+
+  test('of another machine or container nothing is known', () => {
+    expect(elsewhere(`other-host ${boot} ${space}`)).toBe('unknown');
+    expect(elsewhere(`${host} ${boot} other-space`)).toBe('unknown');
+  });
+
+  test('a zombie does not count as alive', async () => {
+    const parent = start('sh', ['-c', 'true & exec sleep 100']);
+    const { pid, start: since } = await until('a zombie', () =>
+      processTable().find((entry) => entry.parent === parent && entry.zombie)
+    );
+    expect(liveness({ pid, start: since, place: self.place })).toBe('dead');
+  });
+});
+
+function start(
+  command: string,
+  args: string[],
+  detached = false,
+  env: Record<string, string> = {}
+): number {
+  const child = spawn(command, args, {
+    detached,
+    stdio: 'ignore',
+    env: { PATH: process.env.PATH, ...env }
+  });
+  started.push(child);
+  return child.pid ?? 0;
+}

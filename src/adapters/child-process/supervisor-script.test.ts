@@ -1,0 +1,201 @@
+import {
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import {
+  claimNeverStarts,
+  claimOf,
+  exitCodeOf,
+  stopRequestOf
+} from '../../core/runs/run-files.ts';
+import { needing } from '../../testing/needs.ts';
+import { canMount, mountSmallDisk } from '../../testing/small-disk.ts';
+import {
+  type SupervisedOptions,
+  superviseScript
+} from '../../testing/supervised-agent.ts';
+import { locate } from './locate.ts';
+import { processEntry, thisPlace } from './process-table.ts';
+
+const mountable = canMount();
+const limited: [string, string, SupervisedOptions][] = [
+  ['timeout', 'sleep 100', { timeoutSeconds: 1 }],
+  ['idle_timeout', 'echo a; sleep 100', { idleTimeoutSeconds: 1 }],
+  [
+    'output_limit',
+    'yes | head -c 5000; sleep 100',
+    { outputLimitBytes: 1000, idleTimeoutSeconds: 4 }
+  ]
+];
+let base: string;
+
+beforeAll(() => {
+  base = mkdtempSync(join(tmpdir(), 'troupe-supervisor-'));
+});
+
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+describe.concurrent.each([
+  ['sh', 'sh'],
+  ['dash', 'dash'],
+  ['busybox', 'busybox'],
+  ['bash', 'bash']
+])('the supervisor under %s', (name, program) => {
+  const path = locate(program);
+  const testHere = needing(name, path !== undefined);
+  const testFull = needing(
+    `${name} and mount`,
+    mountable && path !== undefined
+  );
+
+  testHere('keeps output, exit code and who it was', async () => {
+    const run = start('echo out; echo err >&2; exit 7');
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBe(7);
+    expect(run.read('stdout')).toBe('out\n');
+    expect(run.read('stderr')).toBe('err\n');
+    const claim = claimOf(run.directory, thisPlace());
+    expect(claim?.supervisor?.pid).toBeGreaterThan(1);
+    expect(claim?.watchdogs).toHaveLength(1);
+    for (const pid of claim?.watchdogs ?? [])
+      expect(processEntry(pid)).toBeUndefined();
+  });
+
+  testHere(
+    'names the start of its process as the process table does',
+    async () => {
+      const run = start('sleep 100');
+      const { supervisor } = await run.claimed();
+      const entry = processEntry(supervisor?.pid ?? 0);
+      expect(supervisor?.start).toBe(entry?.start);
+      process.kill(-(supervisor?.pid ?? 0), 'SIGKILL');
+      await run.ended;
+      expect(exitCodeOf(run.directory)).toBeUndefined();
+    }
+  );
+
+  testHere('leaves nothing behind when agents end at once', async () => {
+    const runs = Array.from({ length: 30 }, () => start('exit'));
+    await Promise.all(runs.map((run) => run.ended));
+    for (const run of runs) expect(exitCodeOf(run.directory)).toBe(0);
+  });
+
+  testHere('records an end by a signal as 128 and its number', async () => {
+    const run = start('kill -KILL $$');
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBe(137);
+  });
+
+  testHere('records a program that is not there as 127', async () => {
+    const run = start('', { command: '/no/such/program' });
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBe(127);
+    expect(run.read('stderr')).toContain('/no/such/program');
+  });
+
+  testHere('hands on every argument and the prompt untouched', async () => {
+    const odd = ['', '-n', '$(date)', '`date`', 'a\'b"c', 'x\ny', '*', '\\n'];
+    const script = 'cat; for one in "$@"; do printf "<%s>" "$one"; done';
+    const run = start(script, { args: odd, prompt: '-e "$HOME"\n\\n é\n' });
+    await run.ended;
+    const words = odd.map((word) => `<${word}>`).join('');
+    expect(run.read('stdout')).toBe(`-e "$HOME"\n\\n é\n${words}`);
+  });
+
+  testHere('gives the agent no descriptor of ours, and our umask', async () => {
+    const run = start(
+      'for n in 3 4 5; do (: >&$n) 2>/dev/null && echo "has $n"; done; : >"$1"',
+      { args: [join(base, `mask-${name}`)], stopWithUs: true }
+    );
+    await run.ended;
+    expect(run.read('stdout')).toBe('');
+    const mode = statSync(join(base, `mask-${name}`)).mode & 0o777;
+    expect(mode).toBe(0o666 & ~process.umask());
+  });
+
+  testHere('starts nothing that was claimed before', async () => {
+    const run = start('echo ran', { before: claimNeverStarts });
+    await run.ended;
+    expect(run.read('stdout')).toBe('');
+    expect(exitCodeOf(run.directory)).toBeUndefined();
+  });
+
+  testHere('stays when it gets TERM, for the exit code', async () => {
+    const run = start('while :; do sleep 0.05; [ -e "$1" ] && exit 5; done', {
+      args: [join(base, `go-${name}`)]
+    });
+    const { supervisor } = await run.claimed();
+    process.kill(supervisor?.pid ?? 0, 'SIGTERM');
+    writeFileSync(join(base, `go-${name}`), '');
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBe(5);
+  });
+
+  for (const [why, script, limits] of limited)
+    testHere(`ends the agent at its limit: ${why}`, async () => {
+      const run = start(script, limits);
+      await run.ended;
+      expect(stopRequestOf(run.directory)).toEqual({ type: 'stop', why });
+      expect(exitCodeOf(run.directory)).toBe(143);
+    });
+
+  testHere('leaves an agent alone that keeps within its limits', async () => {
+    const run = start('for n in 1 2 3 4 5; do echo $n; sleep 0.5; done', {
+      timeoutSeconds: 30,
+      idleTimeoutSeconds: 2,
+      outputLimitBytes: 1000
+    });
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBe(0);
+    expect(stopRequestOf(run.directory)).toBeUndefined();
+  });
+
+  testHere('ends the agent with its server where that is wanted', async () => {
+    const run = start('sleep 100', { stopWithUs: true });
+    await run.claimed();
+    run.disconnect();
+    await run.ended;
+    expect(stopRequestOf(run.directory)?.why).toBe('disconnect');
+    expect(exitCodeOf(run.directory)).toBe(143);
+  });
+
+  testHere('without Node ends the process group instead', async () => {
+    const run = start('trap "" TERM; sleep 100', {
+      timeoutSeconds: 1,
+      reaper: '/no/reaper'
+    });
+    const { supervisor } = await run.claimed();
+    await run.ended;
+    expect(stopRequestOf(run.directory)?.why).toBe('timeout');
+    expect(processEntry(supervisor?.pid ?? 0)).toBeUndefined();
+  });
+
+  testFull('records the exit code though the disk is full', async () => {
+    const directory = join(base, `disk-${name}`);
+    mkdirSync(directory);
+    const disk = mountSmallDisk(directory, 64);
+    try {
+      const run = start('while [ ! -e "$1" ]; do sleep 0.05; done; exit 9', {
+        args: [join(base, `full-${name}`)],
+        directory
+      });
+      await run.claimed();
+      disk.fill();
+      writeFileSync(join(base, `full-${name}`), '');
+      await run.ended;
+      expect(exitCodeOf(directory)).toBe(9);
+    } finally {
+      disk.unmount();
+    }
+  });
+
+  function start(script: string, options: SupervisedOptions = {}) {
+    return superviseScript(base, path ?? '', script, options);
+  }
+});

@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  baseDirectoryOf,
+  type Flags,
+  isNowhere,
+  loadConfig,
+  workspaceOf
+} from './config.ts';
+import { HostError } from './core/errors.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from './testing/temp-workspace.ts';
+
+let workspace: TempWorkspace;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+});
+
+afterEach(() => workspace.remove());
+
+function load(flags: Flags = {}, environment: Record<string, string> = {}) {
+  return loadConfig({ workspace: workspace.path, ...flags }, environment);
+}
+
+async function faultOf(
+  flags: Flags = {},
+  environment: Record<string, string> = {}
+): Promise<string> {
+  try {
+    await load(flags, environment);
+  } catch (error) {
+    if (error instanceof HostError && error.code === 'config_invalid')
+      return error.message;
+    throw error;
+  }
+  throw new Error('It was taken.');
+}
+
+const inFile = (value: unknown) =>
+  workspace.write('.trouperc.json', JSON.stringify(value));
+
+test('without anything said, the defaults hold', async () => {
+  expect(await load()).toMatchObject({
+    workspace: workspace.path,
+    file: undefined,
+    engines: {},
+    plugins: [],
+    onlyEngines: undefined,
+    maxAccess: 'full',
+    maxConcurrent: 8,
+    maxDepth: 2,
+    onDisconnect: 'keep',
+    iac: { entries: 200, megabytes: 4 },
+    strict: false
+  });
+});
+
+test('a flag goes before the environment, that before the file', async () => {
+  inFile({ maxAccess: 'read', onDisconnect: 'stop', maxDepth: 5 });
+  const environment = {
+    TROUPE_MAX_ACCESS: 'write',
+    TROUPE_ON_DISCONNECT: 'keep'
+  };
+  expect(await load({ maxAccess: 'full' }, environment)).toMatchObject({
+    maxAccess: 'full',
+    onDisconnect: 'keep',
+    maxDepth: 5,
+    maxConcurrent: 8
+  });
+  expect(await load({}, environment)).toMatchObject({ maxAccess: 'write' });
+  expect(await load()).toMatchObject({
+    maxAccess: 'read',
+    onDisconnect: 'stop'
+  });
+});
+
+test('numbers and lists of the environment are read', async () => {
+  const environment = {
+    TROUPE_MAX_CONCURRENT: '3',
+    TROUPE_MAX_DEPTH: '4',
+    TROUPE_TOOLSETS: ' spawn , runs,',
+    TROUPE_ENGINES: 'claude,codex'
+  };
+  expect(await load({}, environment)).toMatchObject({
+    maxConcurrent: 3,
+    maxDepth: 4,
+    toolsets: ['spawn', 'runs'],
+    onlyEngines: ['claude', 'codex']
+  });
+  expect(await load({ engines: 'grok' }, environment)).toMatchObject({
+    onlyEngines: ['grok']
+  });
+});
+
+test('what is empty in the environment says nothing', async () => {
+  inFile({ maxAccess: 'read' });
+  const environment = {
+    TROUPE_MAX_ACCESS: '',
+    TROUPE_MAX_CONCURRENT: '',
+    TROUPE_TOOLSETS: ' ,',
+    TROUPE_ENGINES: '',
+    CLAUDE_PROJECT_DIR: ''
+  };
+  expect(await load({}, environment)).toMatchObject({
+    maxAccess: 'read',
+    maxConcurrent: 8,
+    onlyEngines: undefined
+  });
+});
+
+test('flags and environment count beside an empty file, too', async () => {
+  for (const text of ['', '{}', '{ }\n']) {
+    const config = workspace.write('empty.json', text);
+    expect(await load({ config, maxAccess: 'read' })).toMatchObject({
+      maxAccess: 'read',
+      file: config
+    });
+  }
+});
+
+test.each([
+  ['.trouperc', 'maxDepth: 7'],
+  ['.trouperc', '{"maxDepth": 7}'],
+  ['.trouperc.json', '{"maxDepth": 7}'],
+  ['.trouperc.yaml', 'maxDepth: 7'],
+  ['.config/trouperc.yml', 'maxDepth: 7'],
+  ['troupe.config.mjs', 'export default { maxDepth: 7 };'],
+  ['troupe.config.cjs', 'module.exports = { maxDepth: 7 };'],
+  ['package.json', '{"troupe": {"maxDepth": 7}}']
+])('%s is found in the workspace', async (name, text) => {
+  const file = workspace.write(name, text);
+  expect(await load()).toMatchObject({ maxDepth: 7, file });
+});
+
+test('a package.json that only depends on troupe configures nothing', async () => {
+  workspace.write('package.json', '{"devDependencies": {"troupe": "1"}}');
+  expect(await load()).toMatchObject({ maxDepth: 2, file: undefined });
+});
+
+test('a file that is named is read, wherever it lies', async () => {
+  const config = workspace.write('deep/below/x.json', '{"maxDepth": 9}');
+  const loaded = await load({ config });
+  expect(loaded).toMatchObject({ maxDepth: 9, file: config });
+  expect(baseDirectoryOf(loaded)).toBe(`${workspace.path}/deep/below`);
+});
+
+test('an engine that is just named has its settings, empty', async () => {
+  inFile({ engines: { openai: true, codex: { model: 'x', args: ['-v'] } } });
+  expect((await load()).engines).toEqual({
+    openai: {},
+    codex: { model: 'x', args: ['-v'] }
+  });
+});
+
+test('every fault is named with its path and reason', async () => {
+  inFile({
+    maxDepht: 3,
+    maxConcurrent: 0,
+    engines: { codex: { modle: 'x', baseUrl: 'nowhere' } },
+    iac: { entries: 201 }
+  });
+  const fault = await faultOf();
+  expect(fault).toContain('.trouperc.json');
+  for (const part of [
+    'maxDepht',
+    'maxConcurrent: ',
+    'engines.codex',
+    'iac.entries: '
+  ])
+    expect(fault).toContain(part);
+});
+
+test.each([
+  [{ TROUPE_MAX_CONCURRENT: 'many' }, /maxConcurrent: /],
+  [{ TROUPE_MAX_DEPTH: '1.5' }, /maxDepth: /],
+  [{ TROUPE_MAX_ACCESS: 'root' }, /maxAccess: /],
+  [{ TROUPE_TOOLSETS: 'spawn,nope' }, /toolsets\.1: /]
+])('%j is refused by its key', async (environment, reason) => {
+  expect(await faultOf({}, { ...environment })).toMatch(reason);
+});
+
+test.each([
+  ['.trouperc.json', '{"maxDepth": 3'],
+  ['.trouperc.yaml', 'a: [b'],
+  ['troupe.config.mjs', 'throw new Error("boom")'],
+  ['.trouperc.json', '[1]'],
+  ['.trouperc.json', '"text"']
+])('a %s of %s stops the start', async (name, text) => {
+  workspace.write(name, text);
+  expect(await faultOf()).toMatch(/cannot be read|is not valid/);
+});
+
+test('a named file that is not there stops the start', async () => {
+  expect(await faultOf({ config: '/nowhere/x.json' })).toMatch(/ENOENT/);
+});
+
+test('files where directories are looked for do no harm', async () => {
+  workspace.write('.config', 'a file');
+  expect(await load()).toMatchObject({ file: undefined });
+  const file = workspace.write('file', '');
+  expect(await faultOf({ workspace: file })).toMatch(/is no directory/);
+  expect(await faultOf({ workspace: '/nowhere' })).toMatch(/is no directory/);
+});
+
+test('the workspace is the flag, else CLAUDE_PROJECT_DIR, else the cwd', () => {
+  const environment = { CLAUDE_PROJECT_DIR: workspace.home };
+  const { path } = workspace;
+  expect(workspaceOf({ workspace: path }, environment)).toBe(path);
+  expect(workspaceOf({}, environment)).toBe(workspace.home);
+  expect(workspaceOf({}, {})).toBe(process.cwd());
+});
+
+test('only the root and the home directory say nothing of a project', () => {
+  expect(isNowhere('/')).toBe(true);
+  expect(isNowhere(workspace.path)).toBe(false);
+});

@@ -1,0 +1,121 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createRedactor, secretsIn } from './redact.ts';
+
+const none = createRedactor([]);
+
+test.each([
+  ['sk-ant-api03-abcdefghijklmnopqrstuvwx_yz-AA'],
+  ['sk-proj-abcdefghijklmnopqrstuvwx'],
+  ['sk-abcdefghijklmnopqrstuvwxyz012345'],
+  ['xai-abcdefghijklmnopqrstuvwxyz'],
+  ['AIzaSyA-abcdefghijklmnopqrstuvwxyz01234'],
+  ['ghp_abcdefghijklmnopqrstuvwxyz0123456789'],
+  ['gho_abcdefghijklmnopqrstuvwxyz0123456789'],
+  [`github_pat_${'a1_'.repeat(20)}`],
+  ['glpat-abcdefghijklmnopqrst'],
+  ['xoxb-1234567890-abcdef'],
+  [`npm_${'a1'.repeat(18)}`],
+  ['AKIAIOSFODNN7EXAMPLE'],
+  [
+    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P'
+  ],
+  [
+    '-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKC\nAQ==\n-----END RSA PRIVATE KEY-----'
+  ]
+])('the token shape %s is masked', (token) => {
+  expect(none(`before "${token}" after`)).toBe('before "[redacted]" after');
+});
+
+test.each([
+  ['the ask-me-anything-about-everything-in-here page'],
+  ['sk-learn is a library, sk-short'],
+  ['eyJ alone, AKIA too, ghp_short, npm_config_registry'],
+  ['-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----'],
+  ['commit 3b5ab0d85f93935a1ef8c41eeee27670aabbccdd']
+])('prose stays: %s', (prose) => {
+  expect(none(prose)).toBe(prose);
+});
+
+test('a private key without end is masked as far as it looks like one', () => {
+  const key = `-----BEGIN PRIVATE KEY-----\n${'QUJDREVGR0g=\n'.repeat(50)}`;
+  expect(none(`a ${key}`)).toBe('a [redacted]');
+});
+
+test('known values are masked everywhere, short ones never', () => {
+  const redact = createRedactor(['hunter2-hunter2', 'short', '']);
+  expect(redact('hunter2-hunter2,hunter2-hunter2 short')).toBe(
+    '[redacted],[redacted] short'
+  );
+});
+
+test('known values may look like patterns of any kind', () => {
+  const redact = createRedactor(['a.*+?^$&{}()|[\\]', "$1$&$`$'$$"]);
+  expect(redact("x a.*+?^$&{}()|[\\] $1$&$`$'$$ y")).toBe(
+    'x [redacted] [redacted] y'
+  );
+});
+
+test('secrets that overlap or hold one another leave nothing behind', () => {
+  const redact = createRedactor(['abcdefgh', 'efghijkl', 'abcdefghijklmnop']);
+  expect(redact('<abcdefghijkl>')).toBe('<[redacted]>');
+  expect(redact('<abcdefghijklmnop>')).toBe('<[redacted]>');
+  expect(createRedactor(['aaaaaaaa'])('a'.repeat(11))).toBe('[redacted]');
+  expect(createRedactor(['key-12345678'])('sk-key-12345678abcdefghijkl')).toBe(
+    '[redacted]'
+  );
+});
+
+test('a part of a text shows no piece of a secret that reaches into it', () => {
+  const secret = 'abcdefghijklmnop';
+  const redact = createRedactor([secret]);
+  fc.assert(
+    fc.property(
+      fc.string({ unit: fc.constantFrom('.', '-'), maxLength: 20 }),
+      fc.string({ unit: fc.constantFrom('.', '-'), maxLength: 20 }),
+      fc.nat(60),
+      fc.nat(60),
+      (before, after, from, length) => {
+        const part = redact(before + secret + after, from, from + length);
+        expect(part.replace('[redacted]', '')).toMatch(/^[.-]*$/);
+      }
+    )
+  );
+  expect(redact('a,b,c', 2, 3)).toBe('b');
+});
+
+test('text without secrets stays as it is, whatever it holds', () => {
+  const redact = createRedactor(['a-secret-value']);
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), (text) => {
+      expect(redact(text)).toBe(text);
+    })
+  );
+});
+
+test('text made to be slow takes no longer than other text', () => {
+  const began = performance.now();
+  for (const piece of ['eyJ-', '-----BEGIN PRIVATE KEY-----', 'sk-', 'eyJa.'])
+    none(piece.repeat(1_000_000 / piece.length));
+  expect(performance.now() - began).toBeLessThan(8000);
+});
+
+test('the environment names its own secrets', () => {
+  const environment = {
+    OPENAI_API_KEY: 'one',
+    GITHUB_TOKEN: 'two',
+    DB_PASSWORD: 'three',
+    AWS_SECRET: 'four',
+    GOOGLE_APPLICATION_CREDENTIALS: 'five',
+    EMPTY_TOKEN: '',
+    PATH: '/bin',
+    TOKENIZERS: 'no'
+  };
+  expect(secretsIn(environment)).toEqual([
+    'one',
+    'two',
+    'three',
+    'four',
+    'five'
+  ]);
+});

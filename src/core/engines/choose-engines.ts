@@ -1,0 +1,66 @@
+import type { Engine } from '../../plugin.ts';
+import { HostError } from '../errors.ts';
+import type { EngineSettings, PluginFault } from './engine-registry.ts';
+
+export interface EngineChoice {
+  /** Offered unless switched off. */
+  builtin: Engine[];
+  /** Offered when settings or a flag name them. */
+  optional: Engine[];
+  /** Brought by plugins; they take the place of a built-in of their name. */
+  loaded: Engine[];
+  settings: Record<string, EngineSettings>;
+  /** When given, exactly these are offered. */
+  only: string[] | undefined;
+  faults: PluginFault[];
+}
+
+/**
+ * The engines that are offered, and the faults of settings for none.
+ * @throws HostError `config_invalid` when `only` names an engine there is not
+ */
+export function chooseEngines(choice: EngineChoice): {
+  engines: Engine[];
+  faults: PluginFault[];
+} {
+  const { builtin, optional, loaded, settings, only, faults } = choice;
+  const there = [...builtin, ...optional, ...loaded];
+  const names = [...new Set(there.map(({ name }) => name))];
+  for (const name of only ?? [])
+    if (!names.includes(name))
+      throw new HostError(
+        'config_invalid',
+        `There is no engine "${name}" to offer${reasonOf(faults)}.`,
+        `Engines: ${names.join(', ')}.`
+      );
+  const named = (name: string) =>
+    Object.hasOwn(settings, name) || (only ?? []).includes(name);
+  const engines = [
+    ...builtin,
+    ...optional.filter(({ name }) => named(name)),
+    ...loaded
+  ].filter(
+    ({ name }) =>
+      settings[name]?.enabled !== false &&
+      (only === undefined || only.includes(name))
+  );
+  return { engines, faults: [...faults, ...strangers(settings, names)] };
+}
+
+/** Settings whose engine is not there: a slip, or a plugin that is missing. */
+function strangers(
+  settings: Record<string, EngineSettings>,
+  names: string[]
+): PluginFault[] {
+  return Object.keys(settings)
+    .filter((name) => !names.includes(name))
+    .map((name) => ({
+      plugin: name,
+      problem: `the configuration has settings for it, but there is no such engine (there are: ${names.join(', ')})`
+    }));
+}
+
+function reasonOf(faults: PluginFault[]): string {
+  const [first] = faults;
+  return first ? ` (${first.plugin} does not load: ${first.problem})` : '';
+}

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import type { CliEngine, EngineRequest } from '../../plugin.ts';
+import { childEnvironment } from './environment.ts';
+
+const request: EngineRequest = {
+  prompt: 'x',
+  access: 'full',
+  cwd: '/',
+  asRoot: false
+};
+
+function environmentOf(
+  from: Record<string, string | undefined>,
+  env: CliEngine['env'] = {},
+  configured: Record<string, string> = {}
+) {
+  const engine: CliEngine = {
+    kind: 'cli',
+    name: 'x',
+    description: 'x',
+    command: 'x',
+    args: () => [],
+    ...(env ? { env } : {})
+  };
+  const record = { agent_id: '0000000a', depth: 2 };
+  return childEnvironment(engine, request, record, '/d', configured, from);
+}
+
+const marks = {
+  TROUPE_AGENT_ID: '0000000a',
+  TROUPE_AGENT_DIR: '/d',
+  TROUPE_DEPTH: '2'
+};
+
+test('what any program needs is passed on', () => {
+  const needed = {
+    PATH: '/bin',
+    HOME: '/home/x',
+    LC_ALL: 'C',
+    XDG_CONFIG_HOME: '/c',
+    HTTPS_PROXY: 'http://proxy',
+    no_proxy: 'localhost',
+    SSH_AUTH_SOCK: '/s'
+  };
+  expect(environmentOf(needed)).toEqual({ ...needed, ...marks });
+});
+
+test('keys of other engines, nested sessions and the rest stay here', () => {
+  expect(
+    environmentOf({
+      OPENAI_API_KEY: 'k',
+      ANTHROPIC_API_KEY: 'k',
+      GITHUB_TOKEN: 'k',
+      AWS_SECRET_ACCESS_KEY: 'k',
+      CLAUDECODE: '1',
+      CLAUDE_CODE_ENTRYPOINT: 'cli',
+      CODEX_SANDBOX: 'x',
+      NODE_OPTIONS: '--inspect',
+      LD_PRELOAD: 'x',
+      npm_config_registry: 'x',
+      TROUPE_DEPTH: '1',
+      TROUPE_ENGINES: 'x',
+      LC: 'x',
+      MY_PATH: 'x',
+      UNDEFINED: undefined
+    })
+  ).toEqual(marks);
+});
+
+test('an engine keeps its own names, exact or by prefix, and drops some', () => {
+  const env = { keep: ['MY_*', 'OTHER'], drop: ['MY_SESSION', 'MY_DEBUG_*'] };
+  const from = {
+    MY_KEY: '1',
+    MY_SESSION: '2',
+    MY_DEBUG_LEVEL: '3',
+    OTHER: '4',
+    OTHERS: '5'
+  };
+  expect(environmentOf(from, env)).toEqual({
+    MY_KEY: '1',
+    OTHER: '4',
+    ...marks
+  });
+});
+
+test('drop also takes from the allow-list', () => {
+  expect(environmentOf({ TERM: 'x' }, { drop: ['TERM'] })).toEqual(marks);
+});
+
+test('set goes before keep, the configuration before set, our marks first', () => {
+  const env = {
+    keep: ['A', 'B', 'C'],
+    set: () => ({ B: 'set', C: 'set', TROUPE_DEPTH: '0' })
+  };
+  const from = { A: 'kept', B: 'kept', C: 'kept' };
+  expect(
+    environmentOf(from, env, { C: 'configured', TROUPE_AGENT_ID: 'x' })
+  ).toEqual({ A: 'kept', B: 'set', C: 'configured', ...marks });
+});

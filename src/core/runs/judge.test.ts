@@ -1,0 +1,208 @@
+import { expect, test } from 'vitest';
+import type { FailureCode, Reply } from '../../plugin.ts';
+import { type Evidence, judge } from './judge.ts';
+import type { StopReason } from './run.ts';
+
+const answered: Reply = { text: 'Done.', finished: true };
+
+const good: Evidence = {
+  reply: answered,
+  exitCode: 0,
+  stop: undefined,
+  neverStarted: false,
+  errorText: '',
+  classify: () => undefined,
+  label: 'Claude'
+};
+
+function judged(evidence: Partial<Evidence>) {
+  return judge({ ...good, ...evidence });
+}
+
+function stopOf(why: StopReason, reason?: string): Evidence['stop'] {
+  return { type: 'stop', why, ...(reason === undefined ? {} : { reason }) };
+}
+
+test('completed is who said so itself, with exit code 0, unstopped', () => {
+  expect(judged({})).toEqual({
+    status: 'completed',
+    error: null,
+    error_code: null
+  });
+});
+
+const broken: [string, Partial<Evidence>, string, FailureCode, RegExp][] = [
+  ['canceled', { stop: stopOf('canceled') }, 'canceled', 'canceled', /^Cance/],
+  ['timed out', { stop: stopOf('timeout') }, 'timeout', 'timeout', /limit/],
+  [
+    'silent',
+    { stop: stopOf('idle_timeout') },
+    'timeout',
+    'idle_timeout',
+    /nothing for too long/
+  ],
+  [
+    'too loud',
+    { stop: stopOf('output_limit') },
+    'failed',
+    'output_limit',
+    /passed the limit/
+  ],
+  [
+    'left alone',
+    { stop: stopOf('disconnect') },
+    'interrupted',
+    'interrupted',
+    /client left/
+  ],
+  [
+    'canceled with a reason, queued',
+    { stop: stopOf('canceled', 'not needed'), neverStarted: true },
+    'canceled',
+    'canceled',
+    /^Canceled before it started: not needed$/
+  ],
+  [
+    'never started',
+    { neverStarted: true, exitCode: undefined },
+    'interrupted',
+    'interrupted',
+    /Never started/
+  ],
+  [
+    'without exit code',
+    { exitCode: undefined },
+    'interrupted',
+    'interrupted',
+    /killed from outside/
+  ],
+  [
+    'cut off',
+    { reply: { text: 'Half an', finished: false } },
+    'failed',
+    'bad_output',
+    /before its final event/
+  ],
+  [
+    'empty',
+    { reply: { text: ' \n', finished: true } },
+    'failed',
+    'bad_output',
+    /without any answer/
+  ],
+  ['exit 1', { exitCode: 1 }, 'failed', 'bad_output', /code 1$/],
+  ['exit 126', { exitCode: 126 }, 'failed', 'spawn_failed', /could not start/],
+  ['exit 127', { exitCode: 127 }, 'failed', 'spawn_failed', /could not start/],
+  ['SIGHUP', { exitCode: 129 }, 'interrupted', 'interrupted', /SIGHUP/],
+  ['SIGINT', { exitCode: 130 }, 'interrupted', 'interrupted', /SIGINT/],
+  ['SIGABRT', { exitCode: 134 }, 'interrupted', 'interrupted', /SIGABRT/],
+  ['SIGKILL', { exitCode: 137 }, 'interrupted', 'interrupted', /SIGKILL/],
+  ['SIGSEGV', { exitCode: 139 }, 'interrupted', 'interrupted', /SIGSEGV/],
+  ['SIGTERM', { exitCode: 143 }, 'interrupted', 'interrupted', /SIGTERM/],
+  ['exit 255', { exitCode: 255 }, 'failed', 'bad_output', /code 255/]
+];
+
+test.each(broken)(
+  'a run that was %s is not completed',
+  (_, evidence, status, code, error) => {
+    expect(judged(evidence)).toEqual({
+      status,
+      error_code: code,
+      error: expect.stringMatching(error)
+    });
+  }
+);
+
+const told: FailureCode[] = [
+  'auth',
+  'quota',
+  'rate_limited',
+  'model_not_found',
+  'permission_denied',
+  'context_too_long',
+  'network',
+  'provider_error',
+  'content_refused',
+  'not_logged_in',
+  'session_busy'
+];
+
+test.each(told)('what the engine says of itself stands: %s', (code) => {
+  const reply = { ...answered, failure: { code, message: 'So it is.' } };
+  for (const exitCode of [0, 1, 137])
+    expect(judged({ reply, exitCode })).toEqual({
+      status: 'failed',
+      error_code: code,
+      error: 'So it is.'
+    });
+});
+
+test.each(['canceled', 'interrupted'] as const)(
+  'an engine that says it was %s has that status',
+  (code) => {
+    const reply = { ...answered, failure: { code, message: 'x' } };
+    expect(judged({ reply })).toMatchObject({ status: code, error_code: code });
+  }
+);
+
+test('our own stop decides, whatever the engine made of it', () => {
+  const reply: Reply = {
+    ...answered,
+    failure: { code: 'interrupted', message: 'x' }
+  };
+  for (const exitCode of [0, 1, 143, undefined])
+    expect(judged({ reply, exitCode, stop: stopOf('timeout') })).toMatchObject({
+      status: 'timeout'
+    });
+});
+
+test('a failed process is classified by what it said on stderr', () => {
+  const evidence = {
+    exitCode: 1,
+    errorText: '  429 slow down \n',
+    classify: (text: string): FailureCode | undefined =>
+      text.includes('429') ? 'rate_limited' : undefined
+  };
+  expect(judged(evidence)).toEqual({
+    status: 'failed',
+    error_code: 'rate_limited',
+    error: 'Claude failed: 429 slow down'
+  });
+  expect(judged({ ...evidence, exitCode: 0 }).status).toBe('completed');
+});
+
+test('of a long stderr the end is told, beginning with a whole word', () => {
+  const errorText = `${'word '.repeat(1000)}the end`;
+  const { error } = judged({ exitCode: 1, errorText });
+  expect(error).toMatch(/code 1: … ?word word .* the end$/);
+  expect(error?.length).toBeLessThan(1600);
+});
+
+test('whatever the evidence, only the engine itself completes a run', () => {
+  const stops = [undefined, stopOf('canceled'), stopOf('output_limit')];
+  for (const exitCode of [undefined, 0, 1, 2, 130, 137])
+    for (const stop of stops)
+      for (const neverStarted of [true, false])
+        for (const finished of [true, false])
+          for (const text of ['', 'x'])
+            for (const failure of [
+              undefined,
+              { code: 'auth' as const, message: 'm' }
+            ]) {
+              const { status, error, error_code } = judged({
+                exitCode,
+                stop,
+                neverStarted,
+                reply: { text, finished, ...(failure ? { failure } : {}) }
+              });
+              const complete =
+                exitCode === 0 &&
+                !stop &&
+                !neverStarted &&
+                finished &&
+                text !== '' &&
+                !failure;
+              expect(status === 'completed').toBe(complete);
+              expect(error === null && error_code === null).toBe(complete);
+            }
+});

@@ -1,0 +1,104 @@
+import type { Access, Engine, Failure } from '../../plugin.ts';
+import { enforcementOf, labelOf } from '../engines/engine-registry.ts';
+import { HostError } from '../errors.ts';
+import type { Outcome, RunRecord } from './run.ts';
+import type { SpawnerDependencies, SpawnRequest } from './spawner.ts';
+
+const order: Access[] = ['read', 'write', 'full'];
+
+/** The lesser of what is asked for and what the configuration allows. */
+function capped(asked: Access, ceiling: Access): Access {
+  return order.indexOf(asked) <= order.indexOf(ceiling) ? asked : ceiling;
+}
+
+/** A run as it is written down: the request with every default settled. */
+export function newRecord(
+  engine: Engine,
+  request: SpawnRequest,
+  cwd: string,
+  attempt: number,
+  { registry, settings, store, processes }: SpawnerDependencies
+): RunRecord {
+  const access =
+    engine.kind === 'api'
+      ? 'read'
+      : capped(request.access ?? 'full', settings.maxAccess);
+  const requestId = request.requestId ?? null;
+  const reserved = attempt === 0 ? request.agentId : undefined;
+  return {
+    v: 1,
+    agent_id: reserved ?? store.newId(requestId, attempt),
+    engine: engine.name,
+    label: labelOf(engine),
+    kind: engine.kind,
+    model: registry.modelOf(engine, request.model) ?? null,
+    access,
+    enforcement: enforcementOf(engine, access),
+    tools: engine.kind === 'cli' ? (engine.tools?.(access) ?? null) : null,
+    cwd,
+    task: firstLine(request.prompt),
+    prompt_chars: request.prompt.length,
+    system_prompt: request.systemPrompt ?? null,
+    timeout_seconds:
+      request.timeoutSeconds ?? registry.timeoutOf(engine, request.prompt),
+    idle_timeout_seconds: registry.idleTimeoutOf(engine),
+    output_limit_bytes: settings.outputLimitBytes,
+    on_disconnect: settings.onDisconnect,
+    request_id: requestId,
+    created_at: new Date().toISOString(),
+    owner: processes.self,
+    parent: settings.parent,
+    depth: settings.depth + 1,
+    continues: request.continues?.agentId ?? null,
+    session_id: request.continues?.sessionId ?? null
+  };
+}
+
+/** The end of a run that could not start. */
+export function outcomeOfRefused(record: RunRecord, failure: Failure): Outcome {
+  return {
+    v: 1,
+    status: 'failed',
+    error: failure.message,
+    error_code: failure.code,
+    result_file: 'result.txt',
+    result_chars: 0,
+    exit_code: null,
+    model: record.model,
+    session_id: null,
+    usage: null,
+    session_usage: null,
+    cost_usd: null,
+    denials: [],
+    started_at: null,
+    completed_at: record.created_at,
+    duration_ms: 0
+  };
+}
+
+/** @throws HostError `invalid_input` for what no program could be given */
+export function checkPrompt(prompt: string): void {
+  if (prompt.trim() === '')
+    throw new HostError(
+      'invalid_input',
+      'The prompt is empty.',
+      'Say in "prompt" what the agent should do.'
+    );
+  if (prompt.includes('\0'))
+    throw new HostError(
+      'invalid_input',
+      'The prompt holds a NUL character, which no program takes as text.',
+      'Remove it, or put binary data into a file and name that.'
+    );
+}
+
+/** The first line that says something. */
+function firstLine(prompt: string): string {
+  return (
+    prompt
+      .split('\n', 50)
+      .map((line) => line.trim())
+      .find((line) => line !== '')
+      ?.slice(0, 400) ?? ''
+  );
+}

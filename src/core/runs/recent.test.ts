@@ -1,0 +1,49 @@
+import { afterEach, expect, test } from 'vitest';
+import {
+  agentId,
+  createLog,
+  type TestLog
+} from '../../testing/logged-agents.ts';
+import { recentlyEnded } from './recent.ts';
+
+let log: TestLog;
+
+afterEach(() => log.workspace.remove());
+
+test('the last that ended come last, whatever their order of spawning', async () => {
+  log = createLog();
+  for (const number of [1, 2, 3, 4]) log.spawn(agentId(number), 'x');
+  for (const number of [3, 1, 4]) log.finish(agentId(number), 'y');
+
+  expect(await recentlyEnded(log.path, 2)).toEqual([agentId(1), agentId(4)]);
+  expect(await recentlyEnded(log.path, 9)).toEqual([
+    agentId(3),
+    agentId(1),
+    agentId(4)
+  ]);
+});
+
+test('an end that was recorded twice counts once', async () => {
+  log = createLog();
+  for (const number of [1, 2, 2, 2]) log.finish(agentId(number), 'y');
+  expect(await recentlyEnded(log.path, 3)).toEqual([agentId(1), agentId(2)]);
+});
+
+test('without a journal nobody has ended', async () => {
+  log = createLog();
+  expect(await recentlyEnded(log.path, 3)).toEqual([]);
+  log.spawn(agentId(1), 'says "type":"finished","agent_id":"00000009"');
+  expect(await recentlyEnded(log.path, 3)).toEqual([]);
+});
+
+test('it looks back through a long journal, over any border of blocks', async () => {
+  log = createLog();
+  log.finish(agentId(1), 'first');
+  for (let number = 0; number < 60; number += 1)
+    log.spawn(agentId(100 + number), '한'.repeat(3900 - number));
+  log.finish(agentId(2), 'second');
+  for (let number = 0; number < 60; number += 1)
+    log.spawn(agentId(200 + number), 'x'.repeat(11_000 + number));
+
+  expect(await recentlyEnded(log.path, 5)).toEqual([agentId(1), agentId(2)]);
+});

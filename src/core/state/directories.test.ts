@@ -1,0 +1,61 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { ensureDirectory } from './directories.ts';
+
+let workspace: TempWorkspace;
+let path: string;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  path = join(workspace.path, '.agents');
+});
+
+afterEach(() => workspace.remove());
+
+const modeOf = (directory: string) => statSync(directory).mode & 0o777;
+
+test('what we create is private, and its top ignores itself in git', () => {
+  ensureDirectory(join(path, 'spawns', 'x'));
+
+  for (const directory of ['', 'spawns', 'spawns/x'])
+    expect(modeOf(join(path, directory))).toBe(0o700);
+  const ignore = join(path, '.gitignore');
+  expect(readFileSync(ignore, 'utf8')).toBe('*\n');
+  expect(modeOf(ignore)).toBe(0o600);
+  expect(existsSync(join(path, 'spawns', '.gitignore'))).toBe(false);
+});
+
+test('what was there before stays as it was', () => {
+  mkdirSync(path);
+  chmodSync(path, 0o755);
+  writeFileSync(join(path, 'theirs'), 'x');
+  ensureDirectory(path);
+  expect(modeOf(path)).toBe(0o755);
+  expect(existsSync(join(path, '.gitignore'))).toBe(false);
+
+  ensureDirectory(join(path, 'ours', 'deep'));
+  expect(modeOf(path)).toBe(0o755);
+  expect(modeOf(join(path, 'ours'))).toBe(0o700);
+  expect(existsSync(join(path, 'ours', '.gitignore'))).toBe(true);
+});
+
+test('a link to a directory will do, a file in the way will not', () => {
+  symlinkSync(workspace.home, path);
+  ensureDirectory(path);
+  expect(existsSync(join(workspace.home, '.gitignore'))).toBe(false);
+  writeFileSync(join(workspace.path, 'file'), '');
+  expect(() => ensureDirectory(join(workspace.path, 'file'))).toThrow(/EEXIST/);
+});

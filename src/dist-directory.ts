@@ -1,0 +1,13 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Where the built programs lie, from source or from the bundle. */
+export function distDirectory(): string {
+  let directory = import.meta.dirname;
+  while (!existsSync(join(directory, 'package.json'))) {
+    const above = dirname(directory);
+    if (above === directory) break;
+    directory = above;
+  }
+  return join(directory, 'dist');
+}

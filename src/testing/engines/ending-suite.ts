@@ -1,0 +1,133 @@
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { processTable } from '../../adapters/child-process/process-table.ts';
+import { claimOf } from '../../core/runs/run-files.ts';
+import { linesOf, processesOf } from '../probe-agent.ts';
+import { until } from '../until.ts';
+import {
+  createStage,
+  type RealCli,
+  type Stage,
+  type StageOptions,
+  testWith
+} from './stage.ts';
+
+/** Stops take 3 s of grace before KILL; this is what a user is promised. */
+const promisedMs = 5000;
+
+/** How the runs of a real CLI end when somebody ends them. */
+export function endingSuite(cli: RealCli): void {
+  const test = testWith(cli);
+
+  describe('an end from outside', () => {
+    test('cancel_agent in the middle of a tool leaves no process', async () => {
+      const { stage, id } = await inTheMiddleOfATool(cli);
+      const began = performance.now();
+      const { data } = await stage.server.call('cancel_agent', {
+        agent_id: id
+      });
+      expect(data.status).toBe('canceled');
+      expect(processesOf(id)).toEqual([]);
+      expect(performance.now() - began).toBeLessThan(promisedMs);
+      expect(await stage.result(id)).toMatchObject({
+        success: false,
+        status: 'canceled',
+        error_code: 'canceled'
+      });
+    });
+
+    test('a timeout in the middle of a tool leaves no process', async () => {
+      const { stage, id } = await inTheMiddleOfATool(cli, { timeout: 4 });
+      await gone(id, 4000 + promisedMs);
+      expect(await stage.result(id)).toMatchObject({
+        success: false,
+        status: 'timeout',
+        error_code: 'timeout'
+      });
+    });
+
+    test('a server killed in the middle of a turn: the next has the result', async () => {
+      const stage = await createStage(cli);
+      const id = await stage.start('[[sleep: 1500]] [[say: Still here.]]');
+      await until('the request', () => stage.bodies()[0]);
+      stage.server.child.kill('SIGKILL');
+      await stage.server.exited;
+      await stage.serve();
+      const { data } = await stage.server.call('list');
+      expect(data.running).toMatchObject([{ id, type: cli.name }]);
+      expect(await stage.result(id)).toMatchObject({
+        success: true,
+        status: 'completed',
+        result: 'Still here.'
+      });
+    });
+
+    for (const [how, leave] of Object.entries(leavings))
+      test(`onDisconnect stop, the server ${how}: nothing is left`, async () => {
+        const { stage, id } = await inTheMiddleOfATool(
+          cli,
+          {},
+          { flags: ['--on-disconnect', 'stop'] }
+        );
+        leave(stage);
+        await gone(id, promisedMs);
+        await stage.server.exited;
+        await stage.serve();
+        expect(await stage.result(id)).toMatchObject({
+          success: false,
+          status: 'interrupted',
+          error_code: 'interrupted'
+        });
+      });
+
+    test('a CLI killed by somebody else is interrupted', async () => {
+      const { stage, id } = await inTheMiddleOfATool(cli);
+      process.kill(cliOf(stage, id), 'SIGKILL');
+      expect(await stage.result(id)).toMatchObject({
+        success: false,
+        status: 'interrupted',
+        error_code: 'interrupted'
+      });
+      await gone(id, promisedMs);
+    });
+  });
+}
+
+const leavings: Record<string, (stage: Stage) => void> = {
+  'is killed': (stage) => stage.server.child.kill('SIGKILL'),
+  'loses its client': (stage) => stage.server.child.stdin?.end()
+};
+
+/** An agent whose tool's shell runs, with a child, and never ends. */
+async function inTheMiddleOfATool(
+  cli: RealCli,
+  more: Record<string, unknown> = {},
+  options: StageOptions = {}
+): Promise<{ stage: Stage; id: string }> {
+  const stage = await createStage(cli, options);
+  const file = join(stage.workspace.path, 'pids');
+  const command = `sh -c 'echo $$ >${file}; tail -f /dev/null; :'; echo done`;
+  const id = await stage.start(`[[shell: ${command}]] [[say: Never.]]`, more);
+  // Created first, written to then.
+  const tool = await until('the tool', () => linesOf(file)?.[0] || undefined);
+  // The mark is what tells later that nothing is left.
+  expect(processesOf(id)).toContain(Number(tool));
+  return { stage, id };
+}
+
+/** The program itself: the supervisor's child that is no watchdog. */
+function cliOf({ workspace }: Stage, id: string): number {
+  const directory = join(workspace.path, '.agents', 'spawns', id);
+  const claim = claimOf(directory, '');
+  const cli = processTable().find(
+    ({ pid, parent }) =>
+      parent === claim?.supervisor?.pid && !claim.watchdogs.includes(pid)
+  );
+  if (!cli) throw new Error(`No CLI of ${id} runs.`);
+  return cli.pid;
+}
+
+async function gone(id: string, withinMs: number): Promise<void> {
+  const none = () => processesOf(id).length === 0 || undefined;
+  await until(`the end of all processes of ${id}`, none, withinMs);
+}

@@ -1,0 +1,119 @@
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { IacView } from '../core/audit/iac-view.ts';
+import {
+  type FinishedRecord,
+  Journal,
+  journalPath,
+  type SpawnedRecord
+} from '../core/audit/journal.ts';
+import { createRedactor } from '../core/audit/redact.ts';
+import { type ParsedEntry, parseIac } from './iac-parser.ts';
+import { createTempWorkspace } from './temp-workspace.ts';
+
+interface LogOptions {
+  secrets?: string[];
+  maximumEntries?: number;
+  maximumBytes?: number;
+}
+
+/** A workspace's log directory, written to as runs write to it. */
+export function createLog(options: LogOptions = {}) {
+  const workspace = createTempWorkspace();
+  const redact = createRedactor(options.secrets ?? []);
+  const logDirectory = join(workspace.path, 'logs');
+  const path = journalPath(logDirectory);
+  const heads = join(workspace.path, '.agents', 'heads');
+  const journal = new Journal(path, heads, redact);
+  const newView = (changes: LogOptions = {}) => {
+    const { maximumEntries = 200, maximumBytes = 4 * 1024 * 1024 } = {
+      ...options,
+      ...changes
+    };
+    return new IacView({
+      journal: path,
+      logDirectory,
+      workspace: workspace.path,
+      maximumEntries,
+      maximumBytes,
+      redact
+    });
+  };
+  const read = (name: string) => readFileSync(join(logDirectory, name), 'utf8');
+  const store = (id: string, name: string, text: string) => {
+    const relative = `.agents/spawns/${id}/${name}`;
+    const file = join(workspace.path, relative);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return journal.textOf(text, relative);
+  };
+  return {
+    ...{ workspace, logDirectory, path, heads, journal, redact, newView, read },
+    /** @returns the record as it was appended */
+    spawn(id: string, prompt: string, changes: Partial<SpawnedRecord> = {}) {
+      const text = store(id, 'prompt.txt', prompt);
+      journal.append({ ...spawned, agent_id: id, prompt: text, ...changes });
+    },
+    finish(id: string, result: string, changes: Partial<FinishedRecord> = {}) {
+      const text = store(id, 'result.txt', result);
+      journal.append({ ...finished, agent_id: id, result: text, ...changes });
+    },
+    /** The entries of IAC.md, newest first. */
+    entries: (): ParsedEntry[] => parseIac(read('IAC.md')).entries,
+    /** The entries of all archive files, oldest file first. */
+    archived: (): ParsedEntry[] =>
+      archives(logDirectory).flatMap(
+        (name) => parseIac(read(join('archive', name))).entries
+      )
+  };
+}
+
+export type TestLog = ReturnType<typeof createLog>;
+
+/** Eight hex digits, as agents have. */
+export function agentId(number: number): string {
+  return number.toString(16).padStart(8, '0');
+}
+
+export function archives(logDirectory: string): string[] {
+  try {
+    return readdirSync(join(logDirectory, 'archive'))
+      .filter((name) => name.startsWith('IAC-'))
+      .sort();
+  } catch {
+    return [];
+  }
+}
+
+const spawned: SpawnedRecord = {
+  type: 'spawned',
+  agent_id: '00000000',
+  engine: 'claude',
+  label: 'Claude',
+  kind: 'cli',
+  model: 'sonnet',
+  tools: 'Bash, Read',
+  access: 'full',
+  enforcement: 'enforced',
+  cwd: '/workspace',
+  task: 'a task',
+  parent: null,
+  continues: null,
+  created_at: '2026-11-21T08:11:25.000Z',
+  prompt: { chars: 0, text: '' }
+};
+
+const finished: FinishedRecord = {
+  type: 'finished',
+  agent_id: '00000000',
+  status: 'completed',
+  error: null,
+  error_code: null,
+  model: 'sonnet',
+  exit_code: 0,
+  cost_usd: 0.12345,
+  usage: null,
+  duration_ms: 12_345,
+  completed_at: '2026-11-21T08:11:37.345Z',
+  result: { chars: 0, text: '' }
+};

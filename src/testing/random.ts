@@ -1,0 +1,30 @@
+/**
+ * Random numbers that a seed repeats (mulberry32). A test prints the seed it
+ * used; TROUPE_SEED gives it back.
+ */
+export interface Random {
+  seed: number;
+  /** In [0, 1). */
+  next: () => number;
+  /** A whole number from `low` to `high`, both included. */
+  between: (low: number, high: number) => number;
+}
+
+export function seededRandom(
+  name: string,
+  seed = Number(process.env.TROUPE_SEED) || Math.floor(Math.random() * 2 ** 31)
+): Random {
+  process.stderr.write(`${name}: TROUPE_SEED=${seed}\n`);
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  return {
+    seed,
+    next,
+    between: (low, high) => low + Math.floor(next() * (high - low + 1))
+  };
+}

@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A small disk of its own, mounted over a directory. */
+export interface SmallDisk {
+  /** Takes every byte that is left. */
+  fill: () => void;
+  /** Gives back what `fill` took. */
+  free: () => void;
+  setReadOnly: (on: boolean) => void;
+  unmount: () => void;
+}
+
+/** Whether we may mount: root on Linux. */
+export function canMount(): boolean {
+  const directory = mkdtempSync(join(tmpdir(), 'troupe-mount-'));
+  try {
+    mountSmallDisk(directory, 64).unmount();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    rmdirSync(directory);
+  }
+}
+
+/** @throws where mounting is not allowed */
+export function mountSmallDisk(
+  directory: string,
+  kilobytes: number
+): SmallDisk {
+  const run = (command: string, ...args: string[]) =>
+    execFileSync(command, [...args, directory], { stdio: 'pipe' });
+  const size = `size=${kilobytes}k,mode=755`;
+  run('mount', '-t', 'tmpfs', '-o', size, 'tmpfs');
+  const ballast = join(directory, '.ballast');
+  return {
+    fill: () => {
+      try {
+        for (;;) appendFileSync(ballast, Buffer.alloc(4096));
+      } catch {
+        // Full, as wanted.
+      }
+    },
+    free: () => rmSync(ballast),
+    setReadOnly: (on) => {
+      run('mount', '-o', `remount,${on ? 'ro' : 'rw'}`);
+    },
+    unmount: () => {
+      run('umount', '-l');
+    }
+  };
+}
