@@ -2,10 +2,12 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // One after the other: e2e tests look at the clock.
     projects: [
       {
         test: {
           name: 'unit',
+          sequence: { groupOrder: 0 },
           include: ['src/**/*.test.ts', 'plugins/**/*.test.ts'],
           exclude: ['src/testing/e2e/**', 'src/testing/engines/**'],
           testTimeout: 30_000
@@ -14,6 +16,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          sequence: { groupOrder: 1 },
           include: ['src/testing/e2e/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -23,6 +26,7 @@ export default defineConfig({
       {
         test: {
           name: 'engines',
+          sequence: { groupOrder: 2 },
           include: ['src/testing/engines/**/*.test.ts'],
           testTimeout: 90_000,
           maxWorkers: 2

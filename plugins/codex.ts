@@ -200,7 +200,7 @@ const CODES: [RegExp, FailureCode][] = [
   [/not inside a trusted directory/i, 'permission_denied'],
   [/quota|usage limit|billing|out of credits|status:? 402\b/i, 'quota'],
   [
-    /context (window|length)|maximum context|input exceeds/i,
+    /context (window|length)|maximum context|input exceeds|status:? 413\b/i,
     'context_too_long'
   ],
   [/model\b.{0,60}(not found|not exist|not supported)/i, 'model_not_found'],

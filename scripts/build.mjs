@@ -87,6 +87,7 @@ try {
     }),
     bundle('src/cli/main.ts', 'cli.cjs', { alias: stubs }),
     bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
+    bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
     bundle('plugins/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
     bundle('src/index.ts', 'index.js', {
       format: 'esm',

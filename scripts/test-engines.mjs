@@ -5,7 +5,7 @@
  * Installs the pinned versions into .cache/engines once, then runs the
  * project "engines". TROUPE_TEST_CLIS names a folder that has them already.
  * Their model is ours, on loopback: no account, no network. More arguments go
- * to vitest.
+ * to vitest. `--install` installs and does nothing else.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -28,6 +28,7 @@ const installed = join(folder, 'installed.json');
 const wanted = JSON.stringify(versions);
 
 if (!process.env.TROUPE_TEST_CLIS && !isInstalled()) install();
+if (process.argv.includes('--install')) process.exit();
 run(process.execPath, ['scripts/build.mjs'], root);
 run(
   'npx',

@@ -162,21 +162,24 @@ test('every fault is named with its path and reason', async () => {
     iac: { entries: 201 }
   });
   const fault = await faultOf();
-  expect(fault).toContain('.trouperc.json');
+  const file = `in ${workspace.path}/.trouperc.json: `;
   for (const part of [
-    'maxDepht',
-    'maxConcurrent: ',
-    'engines.codex',
-    'iac.entries: '
+    '"maxDepht"',
+    `maxConcurrent ${file}`,
+    `engines.codex ${file}`,
+    `iac.entries ${file}`
   ])
     expect(fault).toContain(part);
 });
 
 test.each([
-  [{ TROUPE_MAX_CONCURRENT: 'many' }, /maxConcurrent: /],
-  [{ TROUPE_MAX_DEPTH: '1.5' }, /maxDepth: /],
-  [{ TROUPE_MAX_ACCESS: 'root' }, /maxAccess: /],
-  [{ TROUPE_TOOLSETS: 'spawn,nope' }, /toolsets\.1: /]
+  [
+    { TROUPE_MAX_CONCURRENT: 'many' },
+    /maxConcurrent from a flag or variable: /
+  ],
+  [{ TROUPE_MAX_DEPTH: '1.5' }, /maxDepth from a flag or variable: /],
+  [{ TROUPE_MAX_ACCESS: 'root' }, /maxAccess from a flag or variable: /],
+  [{ TROUPE_TOOLSETS: 'spawn,nope' }, /toolsets\.1 from a flag or variable: /]
 ])('%j is refused by its key', async (environment, reason) => {
   expect(await faultOf({}, { ...environment })).toMatch(reason);
 });

@@ -178,7 +178,7 @@ async function readConfigFile(
     const reason = error instanceof Error ? error.message : String(error);
     throw new HostError(
       'config_invalid',
-      `The configuration cannot be read: ${reason}`,
+      `The configuration in ${asked ?? workspace} cannot be read: ${reason}.`,
       'Mend or remove the file; docs/configuration.md shows every key.'
     );
   }
@@ -208,7 +208,7 @@ function invalid(
   overridden: string[],
   error: z.ZodError
 ): HostError {
-  const faults = error.issues.map((issue) => {
+  const faults = error.issues.flatMap(told).map((issue) => {
     const [key] = issue.path;
     const where =
       typeof key === 'string' && overridden.includes(key)
@@ -220,6 +220,14 @@ function invalid(
     'config_invalid',
     `The configuration is not valid. ${faults.join('; ')}.`,
     'docs/configuration.md shows every key.'
+  );
+}
+
+/** Of "either … or", the faults of the last: the fullest form of a value. */
+function told(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  const last = issue.code === 'invalid_union' ? issue.errors.at(-1) : undefined;
+  return (last ?? [issue]).map((inner) =>
+    inner === issue ? issue : { ...inner, path: [...issue.path, ...inner.path] }
   );
 }
 

@@ -59,7 +59,7 @@ export class Host {
     );
     this.headDirectory = join(state, 'heads');
     this.store = new RunStore(state);
-    this.processes = createProcesses(join(distDirectory(), 'reaper.cjs'));
+    this.processes = createProcesses(distDirectory());
     this.journal = new Journal(
       journalPath(logDirectory),
       this.headDirectory,
@@ -205,7 +205,10 @@ export class Host {
 
   async #activeAgents() {
     const runs = await this.tracker.active();
-    return runs.map(({ record }) => record);
+    return runs.map(({ record, status }) => ({
+      ...record,
+      queued: status === 'queued'
+    }));
   }
 }
 

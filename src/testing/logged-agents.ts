@@ -1,4 +1,10 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { IacView } from '../core/audit/iac-view.ts';
 import {
@@ -47,25 +53,50 @@ export function createLog(options: LogOptions = {}) {
     writeFileSync(file, text);
     return journal.textOf(text, relative);
   };
-  return {
-    ...{ workspace, logDirectory, path, heads, journal, redact, newView, read },
-    /** @returns the record as it was appended */
-    spawn(id: string, prompt: string, changes: Partial<SpawnedRecord> = {}) {
-      const text = store(id, 'prompt.txt', prompt);
-      journal.append({ ...spawned, agent_id: id, prompt: text, ...changes });
-    },
-    finish(id: string, result: string, changes: Partial<FinishedRecord> = {}) {
-      const text = store(id, 'result.txt', result);
-      journal.append({ ...finished, agent_id: id, result: text, ...changes });
-    },
-    /** The entries of IAC.md, newest first. */
-    entries: (): ParsedEntry[] => parseIac(read('IAC.md')).entries,
-    /** The entries of all archive files, oldest file first. */
-    archived: (): ParsedEntry[] =>
-      archives(logDirectory).flatMap(
-        (name) => parseIac(read(join('archive', name))).entries
-      )
+  const spawn = (
+    id: string,
+    prompt: string,
+    changes: Partial<SpawnedRecord> = {}
+  ) => {
+    const text = store(id, 'prompt.txt', prompt);
+    journal.append({ ...spawned, agent_id: id, prompt: text, ...changes });
   };
+  const finish = (
+    id: string,
+    result: string,
+    changes: Partial<FinishedRecord> = {}
+  ) => {
+    const text = store(id, 'result.txt', result);
+    journal.append({ ...finished, agent_id: id, result: text, ...changes });
+  };
+  /** The entries of IAC.md, newest first. */
+  const entries = () => entriesIn(join(logDirectory, 'IAC.md'));
+  /** The entries of all archive files, oldest file first. */
+  const archived = () =>
+    archives(logDirectory).flatMap((name) =>
+      entriesIn(join(logDirectory, 'archive', name))
+    );
+  return {
+    ...{ workspace, logDirectory, path, heads, journal, redact, newView },
+    ...{ read, spawn, finish, entries, archived },
+    /** Agents by number, each ended before the next began. */
+    run(from: number, to: number) {
+      for (let number = from; number < to; number += 1) {
+        const task = `task ${number}`;
+        spawn(agentId(number), task, { task });
+        finish(agentId(number), `answer ${number}`);
+      }
+    },
+    /** Numbers of all entries, in IAC.md and archive, lowest first. */
+    everywhere: () =>
+      [...archived(), ...entries()]
+        .map(({ id }) => Number.parseInt(id, 16))
+        .sort((a, b) => a - b)
+  };
+}
+
+function entriesIn(path: string): ParsedEntry[] {
+  return existsSync(path) ? parseIac(readFileSync(path, 'utf8')).entries : [];
 }
 
 export type TestLog = ReturnType<typeof createLog>;

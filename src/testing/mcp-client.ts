@@ -30,16 +30,18 @@ export class McpClient {
   stderr = '';
   readonly exited: Promise<{ code: number | null; signal: string | null }>;
   #next = 0;
+  #closed = false;
   readonly #pending = new Map<number, (message: Message) => void>();
 
   constructor(child: ChildProcess) {
     this.child = child;
     this.exited = new Promise((resolve) => {
-      child.once('exit', (code, signal) => {
-        resolve({ code, signal });
-        for (const answer of this.#pending.values())
-          answer({ error: { code: 0, message: 'the server ended' } });
-      });
+      child.once('exit', (code, signal) => resolve({ code, signal }));
+    });
+    // What it said before it ended has been read by then.
+    child.once('close', () => {
+      this.#closed = true;
+      for (const answer of this.#pending.values()) answer(ended);
     });
     child.stderr?.on('data', (chunk) => {
       this.stderr += String(chunk);
@@ -65,6 +67,7 @@ export class McpClient {
     const message = await new Promise<Message>((resolve) => {
       this.#pending.set(id, resolve);
       this.send({ jsonrpc: '2.0', id, method, params });
+      if (this.#closed) resolve(ended);
     });
     if (message.error)
       throw new Error(`${message.error.code}: ${message.error.message}`);
@@ -124,6 +127,8 @@ interface Message {
   result?: Record<string, unknown>;
   error?: { code: number; message: string };
 }
+
+const ended: Message = { error: { code: 0, message: 'the server ended' } };
 
 /**
  * Starts the built server as a client would: stand-ins first on PATH, an

@@ -22,6 +22,8 @@ export interface SupervisedOptions {
   command?: string;
   args?: string[];
   prompt?: string;
+  /** Its PATH. */
+  path?: string;
   timeoutSeconds?: number;
   idleTimeoutSeconds?: number;
   outputLimitBytes?: number;
@@ -59,7 +61,7 @@ export function superviseScript(
   writeFileSync(file('prompt.txt'), options.prompt ?? '');
   options.before?.(directory);
   const environment = {
-    PATH: process.env.PATH ?? '',
+    PATH: options.path ?? process.env.PATH ?? '',
     TROUPE_AGENT_DIR: directory
   };
   const request = {

@@ -11,7 +11,7 @@ import {
 } from './process-table.ts';
 
 /** Set in every agent's environment; children inherit it. */
-export const agentMarker = 'TROUPE_AGENT_DIR';
+const agentMarker = 'TROUPE_AGENT_DIR';
 
 export interface AgentTree {
   members: ProcessEntry[];

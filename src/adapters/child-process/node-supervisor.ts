@@ -11,8 +11,8 @@ import { join } from 'node:path';
 import spawn from 'cross-spawn';
 import type { StopReason } from '../../core/runs/run.ts';
 import { hasExited, requestStop } from '../../core/runs/run-files.ts';
-import { killTree } from './kill-tree.ts';
 import { thisProcess } from './process-table.ts';
+import { killWindowsTree } from './windows.ts';
 
 const [directory = '', wall, idle, limit, mode, command = '', ...args] =
   process.argv.slice(2);
@@ -37,6 +37,7 @@ function supervise(): void {
     stdio: [0, openSync(file('stdout'), 'a'), openSync(file('stderr'), 'a')],
     windowsHide: true
   });
+  appendFileSync(file('claim'), `${child.pid ?? ''}\n`);
   child.once('error', (error) => {
     appendFileSync(file('stderr'), `troupe: ${error.message}\n`);
     end(127);
@@ -72,7 +73,7 @@ function stop(why: StopReason): void {
   if (stopping || hasExited(directory)) return;
   stopping = true;
   requestStop(directory, why);
-  void killTree({ directory, place: self.place, withNested: true });
+  void killWindowsTree({ directory, place: self.place });
 }
 
 function end(code: number): void {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ProcessIdentity } from '../../core/runs/run.ts';
+import { isThere, isWindows } from './windows.ts';
 
 export interface ProcessEntry {
   pid: number;
@@ -33,6 +34,7 @@ export function processEntry(
   pid: number,
   useProc = hasProc()
 ): ProcessEntry | undefined {
+  if (isWindows) return isThere(pid) ? bareEntry(pid) : undefined;
   if (useProc) return procEntry(pid);
   try {
     return parsePs(runPs('-p', String(pid)))[0];
@@ -62,6 +64,11 @@ export function thisProcess(): ProcessIdentity {
 
 export function hasProc(): boolean {
   return process.platform === 'linux' && read('/proc/self/stat') !== undefined;
+}
+
+/** Windows tells nothing more without a second of PowerShell. */
+function bareEntry(pid: number): ProcessEntry {
+  return { pid, parent: 0, group: 0, session: 0, zombie: false, start: '' };
 }
 
 function procEntry(pid: number): ProcessEntry | undefined {

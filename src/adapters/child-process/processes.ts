@@ -4,16 +4,20 @@ import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
 import { processEntry, thisProcess } from './process-table.ts';
 import { supervise } from './supervise.ts';
+import { isWindows, killWindowsTree } from './windows.ts';
 
-/** The machine's processes behind the core's port. */
-export function createProcesses(reaper: string): Processes {
+/**
+ * The machine's processes behind the core's port.
+ * @param programs the folder of the reaper and the Windows supervisor
+ */
+export function createProcesses(programs: string): Processes {
   const self = thisProcess();
   return {
     self,
     locate: (command) => locate(command),
     liveness: (identity) => liveness(identity, self),
-    launch: (request) => supervise(request, reaper),
-    stop: (target) => killTree(target)
+    launch: (request) => supervise(request, programs),
+    stop: isWindows ? killWindowsTree : (target) => killTree(target)
   };
 }
 

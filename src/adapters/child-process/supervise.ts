@@ -3,12 +3,14 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
 import { supervisorScript } from './supervisor-script.ts';
+import { isWindows } from './windows.ts';
 
 /**
  * Starts an agent under its supervisor, in a session of its own, with its
  * folder's files as stdin, stdout and stderr. Nothing of it depends on us.
  */
-export function supervise(request: LaunchRequest, reaper: string): Launched {
+export function supervise(request: LaunchRequest, programs: string): Launched {
+  const [program, args] = supervisorCommand(request, programs);
   const file = (name: string) => join(request.directory, name);
   const descriptors = [
     openSync(
@@ -19,10 +21,11 @@ export function supervise(request: LaunchRequest, reaper: string): Launched {
     openSync(file('stderr'), 'a', 0o600)
   ];
   try {
-    const child = spawn('/bin/sh', supervisorArguments(request, reaper), {
+    const child = spawn(program, args, {
       cwd: request.cwd,
       env: request.environment,
       detached: true,
+      windowsHide: true,
       stdio: [...descriptors, ...(request.stopWithUs ? ['pipe' as const] : [])]
     });
     child.unref();
@@ -42,6 +45,19 @@ export function supervise(request: LaunchRequest, reaper: string): Launched {
   }
 }
 
+function supervisorCommand(
+  request: LaunchRequest,
+  programs: string
+): [program: string, args: string[]] {
+  if (!isWindows) {
+    const reaper = join(programs, 'reaper.cjs');
+    return ['/bin/sh', supervisorArguments(request, reaper)];
+  }
+  const file = join(programs, 'supervisor.cjs');
+  const args = [...limitsOf(request), request.command, ...request.args];
+  return [process.execPath, [file, ...args]];
+}
+
 export function supervisorArguments(
   request: LaunchRequest,
   reaper: string
@@ -50,15 +66,21 @@ export function supervisorArguments(
     '-c',
     supervisorScript,
     'troupe-supervisor',
-    request.directory,
-    String(Math.ceil(request.timeoutSeconds)),
-    String(Math.ceil(request.idleTimeoutSeconds)),
-    String(request.outputLimitBytes),
-    request.stopWithUs ? 'stop' : 'keep',
+    ...limitsOf(request),
     process.umask().toString(8).padStart(3, '0'),
     process.execPath,
     reaper,
     request.command,
     ...request.args
+  ];
+}
+
+function limitsOf(request: LaunchRequest): string[] {
+  return [
+    request.directory,
+    String(Math.ceil(request.timeoutSeconds)),
+    String(Math.ceil(request.idleTimeoutSeconds)),
+    String(request.outputLimitBytes),
+    request.stopWithUs ? 'stop' : 'keep'
   ];
 }

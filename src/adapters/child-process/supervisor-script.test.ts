@@ -145,6 +145,17 @@ describe.concurrent.each([
       expect(exitCodeOf(run.directory)).toBe(143);
     });
 
+  testHere('keeps time for an agent whose PATH leads nowhere', async () => {
+    const began = performance.now();
+    const run = start('while :; do read -r x </dev/null; done', {
+      path: '/nowhere',
+      timeoutSeconds: 1
+    });
+    await run.ended;
+    expect(performance.now() - began).toBeGreaterThan(1000);
+    expect(stopRequestOf(run.directory)?.why).toBe('timeout');
+  });
+
   testHere('leaves an agent alone that keeps within its limits', async () => {
     const run = start('for n in 1 2 3 4 5; do echo $n; sleep 0.5; done', {
       timeoutSeconds: 30,

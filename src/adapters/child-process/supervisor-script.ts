@@ -58,6 +58,8 @@ size() {
 }
 
 (
+  # The agent's PATH is its own affair; we need sleep and wc.
+  PATH=$PATH:/usr/bin:/bin
   trap 'kill -KILL $!; wait; exit 0' TERM
   left=$wall quiet=0 seen=-1
   while :; do

@@ -24,13 +24,14 @@ const rootsMs = 500;
 
 /** Serves MCP on stdin and stdout until the client leaves. */
 export async function runMcp(args: string[]): Promise<void> {
-  try {
-    await start(args);
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    log(error instanceof HostError ? `${text} ${error.hint}` : text);
-    process.exit(1);
-  }
+  await start(args).catch(refuse);
+}
+
+/** Says why there is no server, and ends. */
+function refuse(error: unknown): never {
+  const text = error instanceof Error ? error.message : String(error);
+  log(error instanceof HostError ? `${text} ${error.hint}` : text);
+  process.exit(1);
 }
 
 async function start(args: string[]): Promise<void> {
@@ -53,9 +54,9 @@ async function start(args: string[]): Promise<void> {
   const relocate = async (server: Server): Promise<Host> => {
     const root = await firstRoot(server);
     if (root === undefined) return host;
-    const right = await createHost(
-      await loadConfig({ ...flags, workspace: root })
-    );
+    const right = await loadConfig({ ...flags, workspace: root })
+      .then(createHost)
+      .catch(refuse);
     hosts.splice(0, 1, right);
     return right;
   };

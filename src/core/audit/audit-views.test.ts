@@ -49,7 +49,8 @@ function agent(id: number, task: string, model: string | null = null) {
     kind: 'cli' as const,
     model,
     task,
-    created_at: '2026-11-21T08:11:25.000Z'
+    created_at: '2026-11-21T08:11:25.000Z',
+    queued: false
   };
 }
 
@@ -79,6 +80,20 @@ test('CONTEXT.md and the header of IAC.md list who is at work', async () => {
   ].join('\n');
   expect(log.read('CONTEXT.md')).toContain(`## Active Agents\n\n${rows}\n\n`);
   expect(log.read('IAC.md')).toContain(`## Active Agents\n\n${rows}\n\n`);
+});
+
+test('an agent that waits for its turn is queued, not running', async () => {
+  active = [{ ...agent(1, 'x'), queued: true }];
+  log.spawn(agentId(1), 'x');
+  const views = createViews();
+  await views.refresh();
+  expect(log.read('IAC.md')).toContain('- [ ] ⏳ **Queued** | `#00000001`');
+  expect(log.read('CONTEXT.md')).toContain('*No active agents*');
+
+  active = [agent(1, 'x')];
+  await views.refresh();
+  expect(log.read('IAC.md')).toContain('- [ ] ⏳ **Running** | `#00000001`');
+  expect(log.read('CONTEXT.md')).toContain('| `00000001` |');
 });
 
 test('no secret of a task or model reaches the tables, not even cut', async () => {

@@ -54,7 +54,9 @@ export class AuditViews {
     const active = (await this.#options.active()).map((agent) =>
       this.#clean(agent)
     );
-    const ids = active.map((agent) => agent.agent_id).join(' ');
+    const ids = active
+      .map(({ agent_id, queued }) => `${agent_id}${queued ? '?' : ''}`)
+      .join(' ');
     const size = journalSize(journal.path);
     const isFirst = this.#shownActive === undefined;
     const same = ids === this.#shownActive || (isFirst && ids === '');
@@ -69,9 +71,9 @@ export class AuditViews {
   /** Records of runs hold what was asked as it was asked. */
   #clean(agent: ActiveAgent): ActiveAgent {
     const { redact } = this.#options;
-    const { agent_id, label, kind, model, task, created_at } = agent;
+    const { agent_id, label, kind, model, task, created_at, queued } = agent;
     return {
-      ...{ agent_id, label, kind, created_at },
+      ...{ agent_id, label, kind, created_at, queued },
       model: model === null ? null : redact(model),
       task: redact(task)
     };

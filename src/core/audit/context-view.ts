@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { replaceFile } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { oneLine, utc } from './entry.ts';
+import { replaceView, viewMark } from './view-file.ts';
 
 export interface ActiveAgent {
   agent_id: string;
@@ -10,12 +10,15 @@ export interface ActiveAgent {
   model: string | null;
   task: string;
   created_at: string;
+  queued: boolean;
 }
 
 /** Agents that are at work now, as a markdown table. */
 export function activeTable(active: ActiveAgent[]): string {
   const rows = active.map((agent) => {
-    const started = utc(agent.created_at).replace(' UTC', '');
+    const started = agent.queued
+      ? 'queued'
+      : utc(agent.created_at).replace(' UTC', '');
     const model = oneLine(agent.model ?? 'default', 40);
     return `| \`${agent.agent_id}\` | ${oneLine(agent.label, 40)} | ${agent.kind.toUpperCase()} | ${model} | ${oneLine(agent.task, 50)} | ${started} |`;
   });
@@ -33,18 +36,18 @@ export function writeContext(
   now = new Date()
 ): void {
   ensureDirectory(logDirectory);
-  replaceFile(
+  replaceView(
     join(logDirectory, 'CONTEXT.md'),
     [
       '# Agent Context',
       '',
-      '> Written by troupe; changes made here are lost.',
+      `${viewMark}; changes made here are lost.`,
       '',
       `**Last updated:** ${utc(now.toISOString())}`,
       '',
       '## Active Agents',
       '',
-      activeTable(active),
+      activeTable(active.filter(({ queued }) => !queued)),
       '',
       'What agents did before is in [IAC.md](IAC.md).',
       ''

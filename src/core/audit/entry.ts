@@ -6,6 +6,8 @@ import { longestSecret, type Redact } from './redact.ts';
 export interface Entry {
   spawned: SpawnedRecord;
   finished?: FinishedRecord;
+  /** Not at work yet: it waits for a free place. */
+  queued?: boolean;
 }
 
 /** Above twice this many characters a text is cut to its two ends. */
@@ -27,7 +29,7 @@ export async function renderEntry(
   const load = (text: JournalText) => textOf(text, workspace, redact);
   const parts = [
     `### 🤖 ${oneLine(spawned.task, titleChars) || '(no words)'}`,
-    `${statusOf(finished)} | ${factsOf(spawned, finished)}`,
+    `${finished ? endOf(finished) : beginOf(entry)} | ${factsOf(spawned, finished)}`,
     '',
     block('📥 Input', spawned.prompt.chars, await load(spawned.prompt))
   ];
@@ -43,8 +45,11 @@ export async function renderEntry(
 
 const errorChars = 300;
 
-function statusOf(finished: FinishedRecord | undefined): string {
-  if (!finished) return '- [ ] ⏳ **Running**';
+function beginOf({ queued }: Entry): string {
+  return `- [ ] ⏳ **${queued ? 'Queued' : 'Running'}**`;
+}
+
+function endOf(finished: FinishedRecord): string {
   const seconds = `${(finished.duration_ms / 1000).toFixed(1)}s`;
   const cost =
     finished.cost_usd === null ? '' : `, $${finished.cost_usd.toFixed(4)}`;

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { replaceFile } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { tailOf } from '../state/text-file.ts';
 import {
@@ -21,6 +20,7 @@ import {
   type NumberedEntry
 } from './journal-window.ts';
 import type { Redact } from './redact.ts';
+import { replaceView, viewMark } from './view-file.ts';
 
 export interface IacViewOptions {
   journal: string;
@@ -46,7 +46,8 @@ export class IacView {
   readonly path: string;
   readonly #totals = new DayTotals();
   #window: JournalWindow | undefined;
-  #texts = new Map<string, { finished: boolean; text: string }>();
+  #texts = new Map<string, { state: string; text: string }>();
+  #queued = new Set<string>();
 
   constructor(options: IacViewOptions) {
     this.#options = options;
@@ -60,6 +61,9 @@ export class IacView {
     const archived = this.#bookmark()?.shownFrom ?? 0;
     let window = await this.#follow(day);
     const header = this.#header(active, now);
+    this.#queued = new Set(
+      active.filter(({ queued }) => queued).map((agent) => agent.agent_id)
+    );
     let shown = await this.#newest(window, archived, header);
     let chunks = chunksToWrite(window, archived, shown.oldest);
     if (chunks.some((chunk) => chunk.first < window.first)) {
@@ -71,7 +75,7 @@ export class IacView {
     ensureDirectory(this.#options.logDirectory);
     const entries = shown.texts.join('\n');
     const { oldest } = shown;
-    replaceFile(
+    replaceView(
       this.path,
       `${header}${entries}\n${footer({ ...window.position, shownFrom: oldest })}\n`
     );
@@ -167,12 +171,13 @@ export class IacView {
 
   async #textOf(entry: NumberedEntry): Promise<string> {
     const id = entry.spawned.agent_id;
-    const finished = entry.finished !== undefined;
+    const queued = this.#queued.has(id);
+    const state = entry.finished ? 'ended' : queued ? 'queued' : 'running';
     const known = this.#texts.get(id);
-    if (known?.finished === finished) return known.text;
+    if (known?.state === state) return known.text;
     const { workspace, redact } = this.#options;
-    const text = await renderEntry(entry, workspace, redact);
-    this.#texts.set(id, { finished, text });
+    const text = await renderEntry({ ...entry, queued }, workspace, redact);
+    this.#texts.set(id, { state, text });
     return text;
   }
 
@@ -181,7 +186,7 @@ export class IacView {
     return [
       '# Inter-Agent Communication (IAC)',
       '',
-      '> Written by troupe from `iac.jsonl`; changes made here are lost.',
+      `${viewMark} from \`iac.jsonl\`; changes made here are lost.`,
       '',
       `**Last updated:** ${utc(now.toISOString())}`,
       '',

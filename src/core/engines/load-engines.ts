@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
 import type { Engine } from '../../plugin.ts';
+import { errnoOf } from '../errors.ts';
+import { readIfThere } from '../state/atomic-file.ts';
 import type { PluginFault } from './engine-registry.ts';
 
 const callable = z.custom<(...args: never[]) => unknown>(
@@ -64,7 +66,7 @@ export async function loadEngines(
 }
 
 /** @throws ZodError when a value is no engine. */
-export function checkEngine(value: unknown): Engine {
+function checkEngine(value: unknown): Engine {
   engineShape.parse(value);
   return value as Engine;
 }
@@ -76,11 +78,37 @@ async function importDefault(
   const isPath = /^(\.{1,2}[/\\]|[/\\]|[A-Za-z]:[/\\])/.test(specifier);
   const file = isPath
     ? join(specifier.startsWith('.') ? baseDirectory : '', specifier)
-    : createRequire(join(baseDirectory, 'package.json')).resolve(specifier);
+    : resolvePackage(specifier, baseDirectory);
   const module: unknown = await import(pathToFileURL(file).href);
   if (typeof module === 'object' && module !== null && 'default' in module)
     return module.default;
   throw new Error('it has no default export');
+}
+
+function resolvePackage(specifier: string, baseDirectory: string): string {
+  const { resolve } = createRequire(join(baseDirectory, 'package.json'));
+  try {
+    return resolve(specifier);
+  } catch (error) {
+    // It has no entry for `require`, but may have one for `import`.
+    if (errnoOf(error) !== 'ERR_PACKAGE_PATH_NOT_EXPORTED') throw error;
+    for (const modules of resolve.paths(specifier) ?? []) {
+      const directory = join(modules, specifier);
+      const text = readIfThere(join(directory, 'package.json'));
+      const entry = text && entryIn(JSON.parse(text).exports);
+      if (entry) return join(directory, entry);
+    }
+    throw error;
+  }
+}
+
+/** The file that `exports` of a package.json names for an import. */
+function entryIn(exports: unknown): string | undefined {
+  if (typeof exports === 'string') return exports;
+  if (typeof exports !== 'object' || exports === null) return undefined;
+  return ['.', 'node', 'import', 'default']
+    .map((key) => entryIn(Reflect.get(exports, key)))
+    .find((entry) => entry !== undefined);
 }
 
 function problemOf(error: unknown): string {

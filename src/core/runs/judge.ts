@@ -29,7 +29,7 @@ export interface Verdict {
 export function judge(evidence: Evidence): Verdict {
   const { stop, neverStarted, exitCode, reply, label } = evidence;
   if (stop) return stopped(stop, evidence);
-  if (neverStarted && exitCode === undefined)
+  if (neverStarted && (exitCode ?? 0) === 0)
     return failed(
       'interrupted',
       'interrupted',

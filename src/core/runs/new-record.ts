@@ -77,18 +77,27 @@ export function outcomeOfRefused(record: RunRecord, failure: Failure): Outcome {
 }
 
 /** @throws HostError `invalid_input` for what no program could be given */
-export function checkPrompt(prompt: string): void {
+export function checkTexts(request: SpawnRequest): void {
+  const { prompt, systemPrompt, model, cwd } = request;
   if (prompt.trim() === '')
     throw new HostError(
       'invalid_input',
       'The prompt is empty.',
       'Say in "prompt" what the agent should do.'
     );
-  if (prompt.includes('\0'))
+  const texts = { prompt, system_prompt: systemPrompt, model, cwd };
+  for (const [name, text] of Object.entries(texts))
+    if (text?.includes('\0'))
+      throw new HostError(
+        'invalid_input',
+        `The ${name} holds a NUL character, which no program takes as text.`,
+        'Remove it, or put binary data into a file and name that.'
+      );
+  if (model?.startsWith('-'))
     throw new HostError(
       'invalid_input',
-      'The prompt holds a NUL character, which no program takes as text.',
-      'Remove it, or put binary data into a file and name that.'
+      'The model begins with "-", which a program would take for a flag.',
+      'Give a model name or an alias, or leave it out for the default.'
     );
 }
 

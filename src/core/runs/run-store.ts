@@ -175,7 +175,7 @@ export class RunStore {
   }
 }
 
-export function isAgentId(text: string): boolean {
+function isAgentId(text: string): boolean {
   return /^[0-9a-f]{8}$/.test(text);
 }
 
@@ -183,7 +183,7 @@ function names(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
+    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return [];
     throw error;
   }
 }

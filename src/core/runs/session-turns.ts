@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Usage } from '../../plugin.ts';
 import { createOnce, readIfThere } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import type { RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 
@@ -24,17 +26,42 @@ export async function reserveTurn(
   store: RunStore,
   tracker: RunTracker
 ): Promise<boolean> {
-  const directory = join(store.root, 'sessions', hash(engine, sessionId));
+  const directory = turnsDirectory(engine, sessionId, store);
   ensureDirectory(directory);
-  const last = Math.max(
-    0,
-    ...readdirSync(directory)
-      .filter((name) => /^\d+$/.test(name))
-      .map(Number)
-  );
+  const last = turnsIn(directory).at(-1) ?? 0;
   const before = last === 0 ? undefined : join(directory, String(last));
   if (before && (await isBusy(before, store, tracker))) return false;
   return createOnce(join(directory, String(last + 1)), agentId);
+}
+
+/**
+ * What the engine had counted for the whole session when an agent's turn
+ * began. The agent it was asked to continue need not be the last before it.
+ */
+export function usageBefore(
+  { agent_id, engine, session_id, continues }: RunRecord,
+  store: RunStore
+): Usage | undefined {
+  if (session_id === null || continues === null) return undefined;
+  const directory = turnsDirectory(engine, session_id, store);
+  const holders = turnsIn(directory).map(
+    (turn) => readIfThere(join(directory, String(turn))) ?? ''
+  );
+  const earlier = holders.slice(0, holders.indexOf(agent_id));
+  for (const holder of [...earlier.reverse(), continues]) {
+    const usage = store.outcomeOf(holder)?.session_usage;
+    if (usage) return usage;
+  }
+  return undefined;
+}
+
+/** Numbers of the turns so far, in order. */
+function turnsIn(directory: string): number[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .sort((a, b) => a - b);
 }
 
 async function isBusy(
@@ -46,6 +73,14 @@ async function isBusy(
   if (store.has(holder)) return !(await tracker.run(holder))?.outcome;
   const { mtimeMs } = statSync(turn);
   return Math.abs(Date.now() - mtimeMs) < pendingMs;
+}
+
+function turnsDirectory(
+  engine: string,
+  sessionId: string,
+  store: RunStore
+): string {
+  return join(store.root, 'sessions', hash(engine, sessionId));
 }
 
 function hash(engine: string, sessionId: string): string {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CliEngine, Engine, Reply, Usage } from '../../plugin.ts';
 import {
@@ -24,6 +24,7 @@ import {
   wasJournalled
 } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
+import { usageBefore } from './session-turns.ts';
 
 /** A plain engine's stdout up to this size is trimmed into result.txt. */
 const plainResultBytes = 1024 * 1024;
@@ -166,9 +167,6 @@ async function conclude(
   const result = await saveResult(engine, directory, reply);
   const started = claim?.supervisor ? startedAt(directory) : undefined;
   const ended = exitedAt(directory) ?? new Date();
-  const previous = record.continues
-    ? store.outcomeOf(record.continues)?.session_usage
-    : undefined;
   return {
     v: 1,
     ...verdict,
@@ -176,7 +174,7 @@ async function conclude(
     exit_code: exitCodeOf(directory) ?? null,
     model: reply.model ?? record.model,
     session_id: reply.sessionId ?? record.session_id,
-    ...usageOf(reply, previous ?? undefined),
+    ...usageOf(reply, usageBefore(record, store)),
     cost_usd: reply.costUsd ?? null,
     denials: reply.denials ?? [],
     started_at: started?.toISOString() ?? null,
@@ -198,12 +196,18 @@ async function saveResult(
     const { totalChars } = await readSlice(stdout, 0, 0);
     return { result_file: 'stdout', result_chars: totalChars };
   }
-  const text = isPlain(engine)
-    ? (await readSlice(stdout, 0, plainResultBytes)).text.trim()
-    : reply.text;
+  // A plain engine's bytes are kept, also those that are no UTF-8.
+  const result = isPlain(engine) ? trimmed(readFileSync(stdout)) : reply.text;
   if (!existsSync(join(directory, 'outcome.json')))
-    replaceFile(join(directory, 'result.txt'), text);
-  return { result_file: 'result.txt', result_chars: text.length };
+    replaceFile(join(directory, 'result.txt'), result);
+  return { result_file: 'result.txt', result_chars: result.toString().length };
+}
+
+function trimmed(bytes: Buffer): Buffer {
+  const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13);
+  const first = bytes.findIndex((byte) => !isBlank(byte));
+  const last = bytes.findLastIndex((byte) => !isBlank(byte));
+  return bytes.subarray(Math.max(first, 0), last + 1);
 }
 
 function isPlain(engine: Engine | undefined): engine is CliEngine {

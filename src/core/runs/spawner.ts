@@ -10,7 +10,7 @@ import { type Journal, spawnedEvent } from '../audit/journal.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import { HostError, storageError } from '../errors.ts';
 import { resolveDirectory } from './containment.ts';
-import { checkPrompt, newRecord, outcomeOfRefused } from './new-record.ts';
+import { checkTexts, newRecord, outcomeOfRefused } from './new-record.ts';
 import type { Processes } from './ports.ts';
 import type { RunRecord, RunStatus } from './run.ts';
 import { noteJournalled } from './run-files.ts';
@@ -80,7 +80,7 @@ export class Spawner {
    */
   async spawn(request: SpawnRequest): Promise<Spawned> {
     const { registry, settings, store } = this.#with;
-    checkPrompt(request.prompt);
+    checkTexts(request);
     const engine = registry.get(request.engine);
     if (settings.depth >= settings.maxDepth)
       throw new HostError(

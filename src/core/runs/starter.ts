@@ -1,4 +1,4 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CliEngine, EngineRequest } from '../../plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
@@ -110,6 +110,8 @@ export class RunStarter {
     try {
       const engine = registry.get(record.engine);
       if (engine.kind !== 'cli') throw new Error('not a CLI engine');
+      // Else the system would say that the program is missing.
+      if (!existsSync(record.cwd)) throw new Error(`${record.cwd} is gone`);
       addEvent(directory, { type: 'started', engine: engine.name });
       const { ended } = processes.launch({
         agentId: id,
@@ -147,12 +149,19 @@ export class RunStarter {
     return this.#with.processes.locate(command) ?? command;
   }
 
-  /** The system refused the process: told like any engine that can't start. */
+  /**
+   * The system refused the process: told like any engine that can't start.
+   * Never throws: on a full disk the run is found lost, and its place is free.
+   */
   #notLaunched(directory: string, error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
-    if (!claimNeverStarts(directory)) return;
-    appendFileSync(join(directory, 'stderr'), `troupe: ${message}\n`);
-    writeFileSync(join(directory, 'exit'), '126\n');
+    try {
+      if (!claimNeverStarts(directory)) return;
+      appendFileSync(join(directory, 'stderr'), `troupe: ${message}\n`);
+      writeFileSync(join(directory, 'exit'), '126\n');
+    } catch {
+      return;
+    }
   }
 }
 

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 
 /** Writes every byte or throws; ENOSPC shows as a short count first. */
-export function writeAll(descriptor: number, data: Buffer | string): void {
+function writeAll(descriptor: number, data: Buffer | string): void {
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   let offset = 0;
   while (offset < bytes.length) offset += writeSync(descriptor, bytes, offset);

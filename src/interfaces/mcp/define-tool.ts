@@ -112,20 +112,31 @@ function parseInput<Shape extends z.ZodRawShape>(
   const parsed = input.safeParse(value ?? {});
   if (parsed.success) return parsed.data;
   const known = Object.keys(input.shape).join(', ') || 'none';
+  const { issues } = parsed.error;
+  const told = issues.slice(0, 5).map(describeIssue).join('; ');
+  const more = issues.length > 5 ? `; and ${issues.length - 5} more` : '';
   throw new HostError(
     'invalid_input',
-    `${name}: ${parsed.error.issues.map(describeIssue).join('; ')}.`,
+    `${name}: ${told}${more}.`,
     `Parameters of ${name}: ${known}.`
   );
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
-  const path = issue.path.map(String).join('.');
+  const path = shortened(issue.path.map(String).join('.'));
   if (issue.code === 'unrecognized_keys') {
-    const names = issue.keys.map((key) => `"${key}"`).join(', ');
+    const names = issue.keys
+      .slice(0, 10)
+      .map((key) => `"${shortened(key)}"`)
+      .join(', ');
     return `unknown parameter ${names}${path === '' ? '' : ` in ${path}`}`;
   }
   return path === '' ? issue.message : `"${path}": ${issue.message}`;
+}
+
+/** A caller's own word, fit to stand in an error. */
+export function shortened(word: string): string {
+  return word.length > 60 ? `${word.slice(0, 60)}…` : word;
 }
 
 function jsonSchema(schema: z.ZodType): Record<string, unknown> {

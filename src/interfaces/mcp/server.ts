@@ -7,7 +7,7 @@ import {
 import { HostError } from '../../core/errors.ts';
 import type { Host } from '../../host.ts';
 import { version } from '../../version.ts';
-import { errorAnswer, type Tool } from './define-tool.ts';
+import { errorAnswer, shortened, type Tool } from './define-tool.ts';
 import { instructionsFor } from './instructions.ts';
 import type { Life } from './lifecycle.ts';
 import { runTools } from './toolsets/runs.ts';
@@ -39,7 +39,11 @@ export async function serve(
     { name: 'troupe', title: 'troupe', version },
     {
       capabilities: { tools: {} },
-      instructions: instructionsFor(host.registry, host.config)
+      instructions: instructionsFor(
+        host.registry,
+        host.config,
+        relocate ? 'the workspace' : undefined
+      )
     }
   );
   let tools: Promise<Map<string, Tool>> | undefined;
@@ -92,7 +96,7 @@ export async function serve(
 function unknownTool(name: string, tools: Map<string, Tool>): HostError {
   return new HostError(
     'unknown_tool',
-    `There is no tool "${name}".`,
+    `There is no tool "${shortened(name)}".`,
     `Tools: ${[...tools.keys()].join(', ')}.`
   );
 }

@@ -50,27 +50,28 @@ for (const { cli, session } of clients)
 
     test('its agent and that of another server see each other', async () => {
       const { workspace, model } = await place((turn) => [
-        mcp('spawn_rehearsal', { prompt: 'sleep 2\nsay from inside' }),
+        mcp('spawn_rehearsal', { prompt: 'hang' }),
         mcp('list', {}),
-        mcp('wait_for_agents', {}),
+        mcp('wait_for_agents', { agent_ids: idsIn(turn.toolResults[1]) }),
         { do: 'say', text: `${turn.toolResults[2]}` }
       ]);
       const other = await serve(workspace);
-      const { data } = await other.call('spawn_rehearsal', {
-        prompt: 'sleep 3\nsay from outside'
-      });
+      const { data } = await other.call('spawn_rehearsal', { prompt: 'hang' });
       const outside = String(data.agent_id);
       const ending = session({ workspace, model, flags, prompt: delegate });
-      const inside = await until('the agent of the session', async () => {
-        const { data } = await other.call('list');
-        const ids = idsOf(data.running).filter((id) => id !== outside);
-        return ids[0];
-      });
+      const listed = await until('its list', () => resultsSeen(model)[1]);
+      const inside = idIn(resultsSeen(model)[0] ?? '') ?? '';
+      expect(idsOf((await other.call('list')).data.running).sort()).toEqual(
+        [inside, outside].sort()
+      );
+      for (const agent_id of [inside, outside])
+        await other.call('cancel_agent', { agent_id, reason: 'Seen.' });
       const answer = await ending;
-      const [, listed = ''] = resultsSeen(model);
-      for (const id of [inside, outside]) expect(listed).toContain(id);
-      for (const text of ['from inside', 'from outside'])
-        expect(answer).toContain(text);
+      for (const id of [inside, outside]) {
+        expect(listed).toContain(id);
+        expect(answer).toContain(id);
+      }
+      expect(answer).toContain('Canceled: Seen.');
     });
 
     test('our server is killed in its session: the next has the result', async () => {
@@ -167,6 +168,12 @@ function spawnedIn(turn: Turn): string {
 
 function idIn(answer: string): string | undefined {
   return /agent_id\W+([0-9a-f]{8})/.exec(answer)?.[1];
+}
+
+/** Every agent that an answer of `list` names. */
+function idsIn(answer = ''): string[] {
+  const ids = answer.matchAll(/\bid\W+([0-9a-f]{8})\b/g);
+  return [...new Set([...ids].map(([, id = '']) => id))];
 }
 
 function idsOf(running: unknown): string[] {

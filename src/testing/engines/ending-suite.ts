@@ -37,8 +37,8 @@ export function endingSuite(cli: RealCli): void {
     });
 
     test('a timeout in the middle of a tool leaves no process', async () => {
-      const { stage, id } = await inTheMiddleOfATool(cli, { timeout: 4 });
-      await gone(id, 4000 + promisedMs);
+      const { stage, id } = await inTheMiddleOfATool(cli, { timeout: 6 });
+      await gone(id, 6000 + promisedMs);
       expect(await stage.result(id)).toMatchObject({
         success: false,
         status: 'timeout',
@@ -48,7 +48,7 @@ export function endingSuite(cli: RealCli): void {
 
     test('a server killed in the middle of a turn: the next has the result', async () => {
       const stage = await createStage(cli);
-      const id = await stage.start('[[sleep: 1500]] [[say: Still here.]]');
+      const id = await stage.start('[[sleep: 2500]] [[say: Still here.]]');
       await until('the request', () => stage.bodies()[0]);
       stage.server.child.kill('SIGKILL');
       await stage.server.exited;

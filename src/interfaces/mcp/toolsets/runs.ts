@@ -10,7 +10,7 @@ import type { Host } from '../../../host.ts';
 import { longestWaitSeconds } from '../clients.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
 
-const agentId = z.string().min(1).describe('Id from a spawn');
+const agentId = z.string().min(1).max(64).describe('Id from a spawn');
 
 const looking = {
   readOnlyHint: true,

@@ -35,6 +35,7 @@ const cliInput = {
   cwd: z
     .string()
     .min(1)
+    .max(4096)
     .optional()
     .describe('Directory inside the workspace; default: its root'),
   access: z
@@ -101,7 +102,7 @@ function continueTool(host: Host): Tool {
     description:
       'Gives a finished agent a further prompt: a new agent on the same session, which remembers what was said and done. Same directory, access and model.',
     input: z.strictObject({
-      agent_id: z.string(),
+      agent_id: z.string().min(1).max(64),
       prompt,
       timeout: timeout.optional(),
       request_id: requestId.optional()

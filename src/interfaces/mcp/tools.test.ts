@@ -1,0 +1,88 @@
+import { afterAll, expect, test } from 'vitest';
+import { builtinEngines, optionalEngines } from '../../../plugins/index.ts';
+import { loadConfig } from '../../config.ts';
+import { createHost } from '../../host.ts';
+import { createTempWorkspace } from '../../testing/temp-workspace.ts';
+import { instructionsFor } from './instructions.ts';
+import { toolsOf } from './server.ts';
+
+const workspace = createTempWorkspace();
+// Every engine there is, and as many plugins that fail as one may have.
+const engines = [...builtinEngines, ...optionalEngines].map(({ name }) => name);
+const long = 'x'.repeat(26);
+workspace.write(
+  '.trouperc.json',
+  JSON.stringify({
+    engines: Object.fromEntries(engines.map((name) => [name, true])),
+    plugins: [
+      `./${long}.mjs`,
+      ...Array.from({ length: 20 }, (_, index) => `./missing-${index}.mjs`)
+    ]
+  })
+);
+workspace.write(
+  `${long}.mjs`,
+  `export default { kind: 'cli', name: '${long}', command: 'x', args: () => [],
+    description: '${'d'.repeat(500)}',
+    models: { aliases: { ${'m'.repeat(90)}: 'x', ${'n'.repeat(90)}: 'y' } } };`
+);
+const config = await loadConfig(
+  { workspace: workspace.path, toolsets: 'all' },
+  {}
+);
+const host = await createHost(config);
+const tools = toolsOf(host);
+
+afterAll(() => workspace.remove());
+
+test('there is a tool for each engine and one name for each tool', () => {
+  const names = tools.map(({ name }) => name);
+  for (const engine of engines)
+    expect(names).toContain(`spawn_${engine.replaceAll('-', '_')}`);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test.each(tools.map((tool) => [tool.name, tool] as const))(
+  '%s says what it is within the limits of all clients',
+  (_, tool) => {
+    expect(tool.name).toMatch(/^[a-z][a-z0-9_]{0,31}$/);
+    expect(tool.title).not.toBe('');
+    expect(tool.description.length).toBeGreaterThan(20);
+    expect(tool.description.length).toBeLessThanOrEqual(600);
+    expect(Object.keys(tool.annotations).sort()).toEqual([
+      'destructiveHint',
+      'idempotentHint',
+      'openWorldHint',
+      'readOnlyHint'
+    ]);
+    for (const hint of Object.values(tool.annotations))
+      expect(typeof hint).toBe('boolean');
+    const { readOnlyHint, destructiveHint } = tool.annotations;
+    expect(readOnlyHint && destructiveHint).toBe(false);
+  }
+);
+
+test.each(tools.map((tool) => [tool.name, tool] as const))(
+  '%s takes a flat object and nothing unknown',
+  (_, { inputSchema, outputSchema }) => {
+    expect(inputSchema).toMatchObject({
+      type: 'object',
+      additionalProperties: false
+    });
+    expect(JSON.stringify(inputSchema)).not.toMatch(/\$ref|\$defs|\$schema/);
+    if (outputSchema) expect(outputSchema).toMatchObject({ type: 'object' });
+  }
+);
+
+test('tools with the words of an agent in bulk have no output schema', () => {
+  for (const name of ['result', 'events_read'])
+    expect(tools.find((tool) => tool.name === name)?.outputSchema).toBe(
+      undefined
+    );
+});
+
+test('the instructions stay short, whatever does not load', () => {
+  const instructions = instructionsFor(host.registry, config);
+  expect(instructions.length).toBeLessThanOrEqual(1500);
+  expect(instructions).toContain('missing-0');
+});

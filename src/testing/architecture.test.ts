@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { hostErrorCodes } from '../core/errors.ts';
+import {
+  type Import,
+  importsOf,
+  isProduct,
+  root,
+  type SourceFile,
+  sourceFiles,
+  tableCodes
+} from './source-files.ts';
+
+const files = sourceFiles('src', 'plugins', 'bench', 'scripts');
+const product = files.filter(isProduct);
+const below = (directory: string) =>
+  product.filter(({ path }) => path.startsWith(`${directory}/`));
+
+/** Pure libraries: no processes, no network, no files of their own. */
+const pureLibraries = [
+  'zod',
+  'yaml',
+  'eta',
+  'shell-quote',
+  'p-queue',
+  '@pydantic/genai-prices'
+];
+
+/** Programs of their own, which only happen to lie here. */
+const programs = ['plugins/rehearsal-agent.ts'];
+
+function breaches(
+  from: SourceFile[],
+  isAllowed: (found: Import) => boolean
+): string[] {
+  return from
+    .flatMap(importsOf)
+    .filter((found) => !isAllowed(found))
+    .map(({ from, target }) => `${from} imports ${target}`);
+}
+
+function isBuiltin({ target }: Import): boolean {
+  return target.startsWith('node:');
+}
+
+test('the import lines are found at all', () => {
+  const found = product.flatMap(importsOf);
+  expect(found.length).toBeGreaterThan(200);
+  expect(found.some(({ lazy }) => lazy)).toBe(true);
+  expect(found.some(({ typeOnly }) => typeOnly)).toBe(true);
+});
+
+test('the plugin contract imports nothing', () => {
+  const contract = product.filter(({ path }) => path === 'src/plugin.ts');
+  expect(contract).toHaveLength(1);
+  expect(breaches(contract, () => false)).toEqual([]);
+});
+
+test('the core knows node, the contract, itself and pure libraries', () => {
+  const isAllowed = (found: Import) =>
+    isBuiltin(found) ||
+    found.target === 'src/plugin.ts' ||
+    found.target.startsWith('src/core/') ||
+    pureLibraries.includes(found.target);
+  expect(breaches(below('src/core'), isAllowed)).toEqual([]);
+});
+
+test('plugins know the types of the contract, and their own SDK lazily', () => {
+  const isAllowed = (found: Import) =>
+    isBuiltin(found) ||
+    (found.target === 'src/plugin.ts' && found.typeOnly) ||
+    found.target.startsWith('plugins/') ||
+    (!found.target.startsWith('src/') && (found.lazy || found.typeOnly));
+  expect(breaches(below('plugins'), isAllowed)).toEqual([]);
+});
+
+test('only the doors know the host', () => {
+  const isDoor = ({ from }: Import) =>
+    /^src\/(cli|interfaces)\//.test(from) || from === 'src/index.ts';
+  expect(
+    breaches(
+      product,
+      (found) => found.target !== 'src/host.ts' || isDoor(found)
+    )
+  ).toEqual([]);
+});
+
+test('adapters know the core, never an interface, a plugin or the command line', () => {
+  expect(
+    breaches(
+      below('src/adapters'),
+      ({ target }) =>
+        !/^(src\/(interfaces|cli|testing|host|config)|plugins)/.test(target)
+    )
+  ).toEqual([]);
+});
+
+test('only the host chooses adapters and plugins', () => {
+  const isFree = ({ from, target }: Import) =>
+    !/^(src\/adapters|plugins)\//.test(target) ||
+    /^(src\/adapters|plugins|src\/cli|bench|scripts)\//.test(from) ||
+    from === 'src/host.ts';
+  expect(breaches(product, isFree)).toEqual([]);
+});
+
+test('no product code needs what is there for tests', () => {
+  expect(
+    breaches(
+      product.filter(({ path }) => /^(src|plugins)\//.test(path)),
+      ({ target }) => !/^src\/testing\/|\.test\.ts$|^vitest/.test(target)
+    )
+  ).toEqual([]);
+});
+
+test('every engine in plugins/ is listed in plugins/index.ts', () => {
+  const index = readFileSync(join(root, 'plugins/index.ts'), 'utf8');
+  const engines = below('plugins').filter(({ text }) =>
+    /^\} satisfies (Cli|Api)Engine;$/m.test(text)
+  );
+  expect(engines.length).toBeGreaterThan(2);
+  for (const { path } of engines) {
+    const file = path.replace('plugins/', './');
+    const name = new RegExp(`^import (\\w+) from '${file}';$`, 'm').exec(index);
+    expect(name, path).not.toBeNull();
+    expect(index.split(name?.[1] ?? path).length, path).toBeGreaterThan(3);
+  }
+});
+
+test('every code is in docs/errors.md, and no other is', () => {
+  expect(tableCodes('docs/errors.md', 'Wrong questions').sort()).toEqual(
+    [...hostErrorCodes].sort()
+  );
+  const contract = readFileSync(join(root, 'src/plugin.ts'), 'utf8');
+  const union = /export type FailureCode =([^;]*);/.exec(contract)?.[1] ?? '';
+  const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code);
+  expect(codes.length).toBeGreaterThan(15);
+  expect(tableCodes('docs/errors.md', 'Failed agents').sort()).toEqual(
+    codes.sort()
+  );
+});
+
+test('every code of a wrong question is used somewhere', () => {
+  const all = below('src')
+    .filter(({ path }) => path !== 'src/core/errors.ts')
+    .map(({ text }) => text)
+    .join('\n');
+  const errors = product.find(({ path }) => path === 'src/core/errors.ts');
+  const inFunctions = errors?.text.split('] as const')[1] ?? '';
+  for (const code of hostErrorCodes)
+    expect(`${all}${inFunctions}`, code).toContain(`'${code}'`);
+});
+
+test('stdout belongs to the protocol: only the command line writes to it', () => {
+  const writing =
+    /console\.(log|info|debug|table|dir|group)\b|process\.stdout\.(write|end)|write(File)?Sync\(\s*1\b/;
+  const loud = product.filter(
+    ({ path, text }) =>
+      /^(src|plugins)\//.test(path) &&
+      !path.startsWith('src/cli/') &&
+      !programs.includes(path) &&
+      writing.test(text)
+  );
+  expect(loud.map(({ path }) => path)).toEqual([]);
+});
+
+test('no file is longer than 250 lines', () => {
+  const long = files.filter(({ lines }) => lines > 250);
+  expect(long.map(({ path, lines }) => `${path}: ${lines}`)).toEqual([]);
+});
+
+test('nothing is of type any, and no check is switched off in place', () => {
+  const biome = JSON.parse(readFileSync(join(root, 'biome.json'), 'utf8'));
+  expect(biome.linter.rules.suspicious.noExplicitAny).toBe('error');
+  expect(biome.linter.rules.style.noNonNullAssertion).toBe('error');
+  const excuse = /(?:\/\/|\/\*)\s*(?:biome-ignore|@ts-|eslint-)/;
+  const excused = files.filter(({ text }) => excuse.test(text));
+  expect(excused.map(({ path }) => path)).toEqual([]);
+});
+
+test('there are two index files, no other barrels, and no drawers', () => {
+  const paths = files.map(({ path }) => path);
+  expect(paths.filter((path) => path.endsWith('/index.ts')).sort()).toEqual([
+    'plugins/index.ts',
+    'src/index.ts'
+  ]);
+  const drawers = /\/(utils?|helpers?|types|common|misc)(\/|\.ts)/;
+  expect(paths.filter((path) => drawers.test(path))).toEqual([]);
+  const barrels = product.filter(
+    ({ path, text }) =>
+      !path.endsWith('/index.ts') && /^export (type )?\* from/m.test(text)
+  );
+  expect(barrels.map(({ path }) => path)).toEqual([]);
+});
+
+test('files are named in kebab-case', () => {
+  const odd = files.filter(
+    ({ path }) => !/^[a-z0-9-]+(\.(test|d))?\.(ts|mjs|cjs)$/.test(nameOf(path))
+  );
+  expect(odd.map(({ path }) => path)).toEqual([]);
+});
+
+function nameOf(path: string): string {
+  return path.split('/').at(-1) ?? '';
+}

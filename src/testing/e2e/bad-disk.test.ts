@@ -1,0 +1,250 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { addGateAgent, saidAnswer } from '../gate-agent.ts';
+import { type McpClient, startServer } from '../mcp-client.ts';
+import { needing } from '../needs.ts';
+import { canMount, mountSmallDisk, type SmallDisk } from '../small-disk.ts';
+import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
+import { until } from '../until.ts';
+
+const testMounted = needing('right to mount a disk', canMount());
+
+let workspace: TempWorkspace;
+let server: McpClient | undefined;
+let disk: SmallDisk | undefined;
+let gate: string;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  gate = join(workspace.home, 'gate');
+});
+
+afterEach(async () => {
+  expect(server?.impurities ?? []).toEqual([]);
+  await server?.close();
+  server = undefined;
+  disk?.unmount();
+  disk = undefined;
+  workspace.remove();
+});
+
+describe('directories', () => {
+  test('of ours are private and ignore themselves in git', async () => {
+    await runOne();
+    for (const name of ['.agents', 'logs']) {
+      expect(modeOf(name)).toBe(0o700);
+      expect(readFileSync(pathOf(name, '.gitignore'), 'utf8')).toBe('*\n');
+      for (const file of filesBelow(name))
+        expect([file, modeOf(file)]).toEqual([file, 0o600]);
+    }
+  });
+
+  test('that were there before keep their mode and their files', async () => {
+    for (const name of ['.agents', 'logs']) {
+      mkdirSync(pathOf(name));
+      chmodSync(pathOf(name), 0o755);
+      workspace.write(`${name}/notes.md`, 'mine');
+    }
+    await runOne();
+    for (const name of ['.agents', 'logs']) {
+      expect(modeOf(name)).toBe(0o755);
+      expect(existsSync(pathOf(name, '.gitignore'))).toBe(false);
+      expect(readFileSync(pathOf(name, 'notes.md'), 'utf8')).toBe('mine');
+    }
+  });
+});
+
+test('an audit log that somebody else wrote is not lost', async () => {
+  const files = ['logs/IAC.md', 'logs/CONTEXT.md'];
+  for (const file of files) workspace.write(file, `older words in ${file}`);
+  await runOne();
+  await until('our log', () => logged('IAC.md').includes('**Done**'));
+  const all = filesBelow('logs').map((file) =>
+    readFileSync(pathOf(file), 'utf8')
+  );
+  for (const file of files)
+    expect(all.some((text) => text.includes(`older words in ${file}`))).toBe(
+      true
+    );
+});
+
+describe('a spawn is refused, and nothing is left of it,', () => {
+  test.each(['logs', '.agents'])('when %s is a file', async (name) => {
+    const file = workspace.write(name, 'precious');
+    await start();
+    await expectRefused('storage_unwritable', name);
+    expect(readFileSync(file, 'utf8')).toBe('precious');
+    expect(agentsOnDisk()).toEqual([]);
+  });
+
+  testMounted(
+    'when the workspace is read-only, but results are read',
+    async () => {
+      mount(2048);
+      const id = await runOne();
+      disk?.setReadOnly(true);
+      await expectRefused('storage_unwritable', 'EROFS');
+      expect(await result(id)).toMatchObject({ status: 'completed' });
+      await server?.close();
+      await start();
+      expect(await result(id)).toMatchObject({ result: 'answer' });
+      await expectRefused('storage_unwritable', 'EROFS');
+    }
+  );
+
+  testMounted('when the disk is full, and works when it is not', async () => {
+    mount(1024);
+    await start();
+    disk?.fill();
+    await expectRefused('storage_full', 'full');
+    expect(agentsOnDisk()).toEqual([]);
+    disk?.free();
+    const id = await spawn();
+    writeFileSync(gate, '');
+    expect(await ended(id)).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe('when the disk fills up while an agent runs', () => {
+  testMounted('its result arrives as soon as there is room', async () => {
+    mount(1024);
+    await start();
+    const id = await spawn();
+    await saidAnswer(workspace, id);
+    disk?.fill();
+    writeFileSync(gate, '');
+    await until('its end', async () => {
+      const { data } = await call('result', { agent_id: id });
+      return data.error_code === 'storage_full';
+    });
+    const still = { agent_ids: [id], timeout: 1 };
+    const waited = await call('wait_for_agents', still);
+    expect(waited.text).toContain(id);
+    expect((await call('list')).isError).toBe(false);
+    disk?.free();
+    expect(await ended(id)).toMatchObject({
+      status: 'completed',
+      result: 'answer'
+    });
+    await until('the log', () => logged('IAC.md').includes('**Done**'), 2500);
+  });
+
+  testMounted('it can be canceled all the same', async () => {
+    mount(1024);
+    await start();
+    const id = await spawn();
+    await saidAnswer(workspace, id);
+    disk?.fill();
+    await call('cancel_agent', { agent_id: id });
+    disk?.free();
+    expect(await ended(id)).toMatchObject({ status: 'canceled' });
+  });
+
+  testMounted(
+    'the audit log holds whole records before and after',
+    async () => {
+      mount(1024);
+      await start();
+      const first = await spawn();
+      await saidAnswer(workspace, first);
+      disk?.fill();
+      for (let tries = 0; tries < 50; tries += 1)
+        await call('spawn_gate', { prompt: gate });
+      disk?.free();
+      writeFileSync(gate, '');
+      await ended(first);
+      await runAnother();
+      const types = logged('iac.jsonl')
+        .split('\n')
+        .flatMap((line) => /"type":"(\w+)".*\}$/.exec(line)?.[1] ?? []);
+      expect(types.sort()).toEqual(
+        ['spawned', 'finished', 'spawned', 'finished'].sort()
+      );
+    }
+  );
+});
+
+function mount(kilobytes: number): void {
+  disk = mountSmallDisk(workspace.path, kilobytes);
+}
+
+async function start(): Promise<void> {
+  if (!existsSync(pathOf('gate.mjs'))) addGateAgent(workspace);
+  server = await startServer(workspace);
+}
+
+async function runOne(): Promise<string> {
+  await start();
+  return runAnother();
+}
+
+async function runAnother(): Promise<string> {
+  writeFileSync(gate, '');
+  const id = await spawn();
+  expect(await ended(id)).toMatchObject({ status: 'completed' });
+  return id;
+}
+
+async function spawn(): Promise<string> {
+  const { data, text } = await call('spawn_gate', { prompt: gate });
+  expect(data.status, text).toBe('running');
+  return String(data.agent_id);
+}
+
+async function call(tool: string, input: Record<string, unknown> = {}) {
+  if (!server) throw new Error('no server');
+  return server.call(tool, input);
+}
+
+async function result(id: string) {
+  return (await call('result', { agent_id: id })).data;
+}
+
+async function ended(id: string) {
+  await call('wait_for_agents', { agent_ids: [id], timeout: 20 });
+  return result(id);
+}
+
+async function expectRefused(code: string, named: string): Promise<void> {
+  const { isError, data } = await call('spawn_gate', { prompt: gate });
+  expect(isError).toBe(true);
+  expect(data.error_code).toBe(code);
+  expect(data.error).toContain(named);
+  expect(String(data.hint)).toMatch(/^.{20,}\.$/);
+  expect((await call('list')).data).toMatchObject({ running: [], queued: [] });
+}
+
+function logged(name: string): string {
+  return readFileSync(pathOf('logs', name), 'utf8');
+}
+
+function agentsOnDisk(): string[] {
+  if (!existsSync(pathOf('.agents/spawns/.'))) return [];
+  return readdirSync(pathOf('.agents', 'spawns')).filter(
+    (name) => name !== '.gitignore'
+  );
+}
+
+function filesBelow(name: string): string[] {
+  return readdirSync(pathOf(name), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .map((path) => path.slice(workspace.path.length + 1));
+}
+
+function modeOf(name: string): number {
+  return statSync(pathOf(name)).mode & 0o777;
+}
+
+function pathOf(...parts: string[]): string {
+  return join(workspace.path, ...parts);
+}
