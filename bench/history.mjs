@@ -1,0 +1,111 @@
+/**
+ * Makes a workspace in which thousands of agents have ended, with the core's
+ * own classes, so that its files are what a server would have left.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { rolldown } from 'rolldown';
+
+const core = join(import.meta.dirname, '..', 'src', 'core');
+
+/** The parts of the core that write, bundled from source. */
+async function loadCore(workspace) {
+  const entry = workspace.file(
+    'core-entry.mjs',
+    `export { Journal, journalPath, spawnedEvent } from '${core}/audit/journal.ts';
+export { verifyJournal } from '${core}/audit/verify.ts';
+export { RunStore } from '${core}/runs/run-store.ts';
+export { finishedEvent } from '${core}/runs/settle.ts';
+`
+  );
+  const file = join(workspace.base, 'core.mjs');
+  const build = await rolldown({ input: entry, platform: 'node' });
+  await build.write({ file, format: 'esm', codeSplitting: false });
+  await build.close();
+  return import(pathToFileURL(file).href);
+}
+
+/** Ends `count` agents of an engine in a workspace; true if all chains hold. */
+export async function writeHistory(workspace, engine, count) {
+  const { Journal, journalPath, RunStore, verifyJournal, ...make } =
+    await loadCore(workspace);
+  const state = join(workspace.path, '.agents');
+  const logs = join(workspace.path, 'logs');
+  const heads = join(state, 'heads');
+  for (const folder of [state, logs]) mkdirSync(folder);
+  const store = new RunStore(state);
+  const journal = new Journal(journalPath(logs), heads, (text) => text);
+  const yesterday = Date.now() - 86_400_000;
+  for (let index = 0; index < count; index += 1) {
+    const at = new Date(yesterday - (count - index) * 1000);
+    const record = recordOf(index, engine, workspace.path, at);
+    const id = record.agent_id;
+    const outcome = outcomeOf(at);
+    const directory = store.directoryOf(id);
+    const prompt = `Task ${index}: say ok. ${'Some words more. '.repeat(10)}`;
+    store.create(record, prompt, prompt);
+    const words = journal.textOf(prompt, `.agents/spawns/${id}/prompt.txt`);
+    journal.append(make.spawnedEvent(record, words), at);
+    writeFileSync(join(directory, 'claim'), '1 1\n');
+    writeFileSync(join(directory, 'stdout'), '{"type":"done","text":"ok"}\n');
+    writeFileSync(join(directory, 'exit'), '0\n');
+    writeFileSync(join(directory, 'result.txt'), 'ok');
+    store.end(id, outcome);
+    const event = await make.finishedEvent(id, outcome, directory, journal);
+    journal.append(event, at);
+    store.close(id);
+  }
+  const { faults, records } = await verifyJournal(journal.path, heads);
+  return faults.length === 0 && records === 2 * count;
+}
+
+function recordOf(index, engine, cwd, at) {
+  return {
+    v: 1,
+    agent_id: (index + 1).toString(16).padStart(8, '0'),
+    engine,
+    label: 'Standin',
+    kind: 'cli',
+    model: null,
+    access: 'full',
+    enforcement: 'asked',
+    tools: null,
+    cwd,
+    task: `Task ${index}: say ok.`,
+    prompt_chars: 200,
+    system_prompt: null,
+    timeout_seconds: 300,
+    idle_timeout_seconds: 600,
+    output_limit_bytes: 268_435_456,
+    on_disconnect: 'keep',
+    request_id: null,
+    created_at: at.toISOString(),
+    owner: { pid: 1, start: '1', place: 'bench' },
+    parent: null,
+    depth: 1,
+    continues: null,
+    session_id: null
+  };
+}
+
+function outcomeOf(at) {
+  return {
+    v: 1,
+    status: 'completed',
+    error: null,
+    error_code: null,
+    result_file: 'result.txt',
+    result_chars: 2,
+    exit_code: 0,
+    model: null,
+    session_id: null,
+    usage: null,
+    session_usage: null,
+    cost_usd: null,
+    denials: [],
+    started_at: at.toISOString(),
+    completed_at: at.toISOString(),
+    duration_ms: 5
+  };
+}

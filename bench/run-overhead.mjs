@@ -1,0 +1,69 @@
+/**
+ * A whole run of a CLI that exits at once: from its spawn to the outcome on
+ * disk, against starting the same program directly. The difference is what
+ * the supervisor, the settling and the journal add to every run.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { median, row } from './statistics.mjs';
+import {
+  cleanEnvironment,
+  createWorkspace,
+  runBench,
+  startServer,
+  timeChild,
+  until,
+  writeStandIn
+} from './support.mjs';
+
+await runBench(100, async (options) => {
+  const workspace = createWorkspace();
+  const program = writeStandIn(workspace);
+  const server = await startServer(options, workspace);
+  const samples = { floor: [], answered: [], whole: [], told: [] };
+  const spawns = join(workspace.path, '.agents', 'spawns');
+  const open = join(workspace.path, '.agents', 'open');
+  try {
+    for (let run = -5; run < options.runs; run += 1) {
+      const floor = await timeChild(program, [], {
+        cwd: workspace.path,
+        env: cleanEnvironment(workspace),
+        stdio: ['ignore', 'pipe', 'ignore']
+      });
+      const from = performance.now();
+      const { data, ms } = await server.call('spawn_standin', {
+        prompt: 'Say ok.'
+      });
+      const folder = join(spawns, data.agent_id);
+      const told = server
+        .call('wait_for_agents', { agent_ids: [data.agent_id] })
+        .then(() => performance.now());
+      const outcome = join(folder, 'outcome.json');
+      const ended = await until(folder, () => existsSync(outcome));
+      const toldAt = await told;
+      await until(open, () => !existsSync(join(open, data.agent_id)));
+      if (run < 0) continue;
+      samples.floor.push(floor);
+      samples.answered.push(ended - from - ms);
+      samples.whole.push(ended - from);
+      samples.told.push(toldAt - from);
+    }
+  } finally {
+    await server.close();
+    workspace.remove();
+  }
+  const { floor } = samples;
+  const added = (values) => (median(values) - median(floor)).toFixed(1);
+  return {
+    title: 'A whole run of a CLI that exits at once',
+    rows: [
+      row('floor: started directly, to its exit', floor),
+      row('spawn answered → outcome on disk', samples.answered, { floor }),
+      row('spawn called → outcome on disk', samples.whole, { floor }),
+      row('spawn called → wait_for_agents answered', samples.told, { floor })
+    ],
+    notes: [
+      `Added to the program's own time: ${added(samples.answered)} ms from the answer, ${added(samples.whole)} ms from the call, ${added(samples.told)} ms until a waiting caller knows.`
+    ]
+  };
+});

@@ -1,0 +1,82 @@
+/**
+ * How long a caller waits for the answer to a spawn, against the least that
+ * a durable answer can cost: 1 KB appended and synced, and one round trip to
+ * the same server. Both are measured in turn, with nothing else running.
+ */
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  openSync,
+  writeSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { row } from './statistics.mjs';
+import {
+  createWorkspace,
+  runBench,
+  startServer,
+  until,
+  writeStandIn
+} from './support.mjs';
+
+const line = Buffer.from(`${'x'.repeat(1023)}\n`);
+const burst = 8;
+/** SPEC line 6, milliseconds. */
+const limit = { limit: 200, absolute: true };
+
+await runBench(150, async (options) => {
+  const workspace = createWorkspace();
+  writeStandIn(workspace);
+  const server = await startServer(options, workspace);
+  const file = openSync(join(workspace.base, 'floor.jsonl'), 'a');
+  const samples = { sync: [], ping: [], floor: [], spawn: [], together: [] };
+  const folder = join(workspace.path, '.agents', 'open');
+  const spawned = () =>
+    server.call('spawn_standin', { prompt: 'Say ok.', access: 'read' });
+  try {
+    for (let run = -5; run < options.runs; run += 1) {
+      const sync = timeSync(file);
+      const from = performance.now();
+      const ping = (await server.request('ping')).at - from;
+      const { data, ms } = await spawned();
+      await until(folder, () => !existsSync(join(folder, data.agent_id)));
+      if (run < 0) continue;
+      samples.sync.push(sync);
+      samples.ping.push(ping);
+      samples.floor.push(sync + ping);
+      samples.spawn.push(ms);
+    }
+    for (let run = 0; run < options.runs / burst; run += 1) {
+      const answers = await Promise.all(Array.from({ length: burst }, spawned));
+      samples.together.push(...answers.map(({ ms }) => ms));
+      for (const { data } of answers)
+        await until(folder, () => !existsSync(join(folder, data.agent_id)));
+    }
+  } finally {
+    closeSync(file);
+    await server.close();
+    workspace.remove();
+  }
+  const { floor } = samples;
+  return {
+    title: 'Spawn, call → answer',
+    rows: [
+      row('1 KB appended and synced', samples.sync),
+      row('one `ping`', samples.ping),
+      row('floor: both', floor),
+      row('spawn answered', samples.spawn, { floor, ...limit }),
+      row(`${burst} spawns at once, each answered`, samples.together, {
+        floor,
+        ...limit
+      })
+    ]
+  };
+});
+
+function timeSync(file) {
+  const from = performance.now();
+  writeSync(file, line);
+  fdatasyncSync(file);
+  return performance.now() - from;
+}

@@ -1,0 +1,249 @@
+/** What the benches share: options, a workspace, a client of the server. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  watch,
+  writeFileSync
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { tableOf } from './statistics.mjs';
+
+const root = join(import.meta.dirname, '..');
+
+/**
+ * `--node PATH` another Node binary, `--troupe FILE` another build,
+ * `--runs N` samples, `--check` exit 1 on a limit passed, `--json` for run.mjs.
+ */
+function benchOptions(defaultRuns) {
+  const { values } = parseArgs({
+    options: {
+      node: { type: 'string', default: process.execPath },
+      troupe: { type: 'string', default: join(root, 'dist', 'troupe.cjs') },
+      runs: { type: 'string', default: String(defaultRuns) },
+      check: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false }
+    }
+  });
+  if (!existsSync(values.troupe))
+    throw new Error(`${values.troupe} is missing: run npm run build first`);
+  return {
+    ...values,
+    node: resolve(values.node),
+    troupe: resolve(values.troupe),
+    runs: Number(values.runs)
+  };
+}
+
+/** Runs one bench and shows it, for people or for run.mjs. */
+export async function runBench(defaultRuns, measure) {
+  const options = benchOptions(defaultRuns);
+  const report = await measure(options);
+  console.log(options.json ? JSON.stringify(report) : tableOf(report));
+  const failed = report.rows.some(({ pass }) => pass === false);
+  if (options.check && failed) process.exitCode = 1;
+}
+
+/** An empty workspace with a HOME beside it, removed by `remove`. */
+export function createWorkspace() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-bench-')));
+  const path = join(base, 'workspace');
+  const home = join(base, 'home');
+  for (const directory of [path, home]) mkdirSync(directory);
+  return {
+    base,
+    path,
+    home,
+    /** Writes a file beside the workspace; `mode` 0o755 makes a program. */
+    file: (name, text, mode = 0o644) => {
+      const file = join(base, name);
+      writeFileSync(file, text);
+      chmodSync(file, mode);
+      return file;
+    },
+    /** Makes the server of this workspace offer these plugins only. */
+    offer: (...plugins) =>
+      writeFileSync(
+        join(path, '.trouperc.json'),
+        JSON.stringify({ plugins, toolsets: ['spawn', 'runs'] })
+      ),
+    remove: () => rmSync(base, { recursive: true, force: true, maxRetries: 5 })
+  };
+}
+
+/** A CLI that reads its prompt, prints one JSON line and exits. */
+export function writeStandIn(workspace, name = 'standin') {
+  const program = workspace.file(
+    name,
+    `#!/bin/sh\necho '{"type":"done","text":"ok"}'\n`,
+    0o755
+  );
+  const plugin = workspace.file(
+    `${name}.mjs`,
+    `export default {
+  kind: 'cli',
+  name: '${name}',
+  description: 'A stand-in that exits at once.',
+  command: ${JSON.stringify(program)},
+  args: () => [],
+  read: (reply, event) => event.type === 'done'
+    ? { ...reply, text: event.text, finished: true }
+    : reply
+};
+`
+  );
+  workspace.offer(plugin);
+  return program;
+}
+
+/** What a client passes on: nothing of our own session. */
+export function cleanEnvironment(workspace) {
+  return { PATH: process.env.PATH, HOME: workspace.home };
+}
+
+/** The server over stdio. Timestamps are taken when bytes arrive. */
+export class Client {
+  #next = 0;
+  #waiting = new Map();
+  #rest = '';
+
+  constructor(options, workspace, flags = []) {
+    this.startedAt = performance.now();
+    this.child = spawn(options.node, [options.troupe, 'mcp', ...flags], {
+      cwd: workspace.path,
+      env: cleanEnvironment(workspace),
+      stdio: ['pipe', 'pipe', 'ignore']
+    });
+    this.pid = this.child.pid;
+    this.exited = once(this.child, 'exit').then(() => {
+      for (const { reject } of this.#waiting.values())
+        reject(new Error('the server ended'));
+    });
+    this.child.stdin.on('error', () => undefined);
+    this.child.stdout.setEncoding('utf8');
+    this.child.stdout.on('data', (chunk) => this.#receive(chunk));
+  }
+
+  /** The result of one request; `at` is when it had arrived. */
+  async request(method, params = {}) {
+    this.#next += 1;
+    const id = this.#next;
+    const { promise, ...settle } = deferred();
+    this.#waiting.set(id, settle);
+    this.send({ jsonrpc: '2.0', id, method, params });
+    const { message, at } = await promise;
+    if (message.error) throw new Error(JSON.stringify(message.error));
+    return { result: message.result, at };
+  }
+
+  /** The facts of a tool's answer, and the milliseconds until they came. */
+  async call(name, args = {}) {
+    const from = performance.now();
+    const { result, at } = await this.request('tools/call', {
+      name,
+      arguments: args
+    });
+    if (result.isError) throw new Error(result.content[0].text);
+    return { data: result.structuredContent, ms: at - from };
+  }
+
+  async initialize() {
+    const answer = await this.request('initialize', {
+      protocolVersion: '2025-11-25',
+      capabilities: {},
+      clientInfo: { name: 'troupe-bench', version: '1' }
+    });
+    this.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    return answer.at - this.startedAt;
+  }
+
+  send(message) {
+    this.child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  /** Megabytes: resident now, and the most it ever was. */
+  memory() {
+    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    const megabytes = (field) =>
+      Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
+    return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
+  }
+
+  /** Milliseconds of processor time so far, of all its threads. */
+  cpuMs() {
+    const tasks = `/proc/${this.pid}/task`;
+    return readdirSync(tasks)
+      .map((task) => readFileSync(join(tasks, task, 'schedstat'), 'utf8'))
+      .reduce((sum, text) => sum + Number(text.split(' ')[0]) / 1e6, 0);
+  }
+
+  close() {
+    this.child.stdin.end();
+    return this.exited;
+  }
+
+  #receive(chunk) {
+    const at = performance.now();
+    const lines = (this.#rest + chunk).split('\n');
+    this.#rest = lines.pop();
+    for (const line of lines) {
+      const message = JSON.parse(line);
+      this.#waiting.get(message.id)?.resolve({ message, at });
+      this.#waiting.delete(message.id);
+    }
+  }
+}
+
+export async function startServer(options, workspace, flags) {
+  const client = new Client(options, workspace, flags);
+  await client.initialize();
+  return client;
+}
+
+/** Calls back on each change in a folder until `done` says so; then: when. */
+export async function until(folder, done, timeoutMs = 20_000) {
+  const { promise, resolve, reject } = deferred();
+  const look = () => done() && resolve(performance.now());
+  const watcher = watch(folder, look);
+  // An event may be lost between the look and the watch: look again.
+  const timer = setInterval(look, 50);
+  const limit = setTimeout(
+    () => reject(new Error(`nothing happened in ${folder}`)),
+    timeoutMs
+  );
+  look();
+  try {
+    return await promise;
+  } finally {
+    watcher.close();
+    clearInterval(timer);
+    clearTimeout(limit);
+  }
+}
+
+/** Milliseconds until a direct child of ours has ended. */
+export async function timeChild(command, args, options) {
+  const from = performance.now();
+  const child = spawn(command, args, options);
+  child.stdout?.resume();
+  await once(child, 'exit');
+  return performance.now() - from;
+}
+
+function deferred() {
+  let resolve;
+  let reject;
+  const promise = new Promise((...both) => {
+    [resolve, reject] = both;
+  });
+  return { promise, resolve, reject };
+}
