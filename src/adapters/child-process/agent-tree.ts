@@ -39,7 +39,7 @@ export function findAgentTree(
   const watchdogs = watchdogsOf(table, supervisor, claim?.watchdogs ?? []);
   const spared = supervisor ? [supervisor.pid, ...watchdogs] : [];
   const ours = new Set([...spared, process.pid, 1]);
-  const environments = processEnvironments(table.map((entry) => entry.pid));
+  const environments = processEnvironments(youngerPids(table, claim));
   const session =
     supervisor?.pid ??
     (target.justEnded ? leftSession(table, claim?.supervisor) : undefined);
@@ -61,6 +61,17 @@ export function findAgentTree(
     else tree.members.push(entry);
   }
   return tree;
+}
+
+/**
+ * What was there before the supervisor is not the agent's: its environment
+ * need not be read. Start times that are no numbers say nothing.
+ */
+function youngerPids(table: ProcessEntry[], claim: Claim | undefined) {
+  const born = Number(claim?.supervisor?.start);
+  return table
+    .filter(({ start }) => !(Number(start) < born))
+    .map(({ pid }) => pid);
 }
 
 function find(

@@ -112,7 +112,8 @@ async function textOf(
   try {
     // More than is shown, so that a secret across a cut is known as one.
     const reach = endChars + longestSecret;
-    const ends = await readEnds(`${workspace}/${path}`, reach, reach);
+    const file = `${workspace}/${path}`;
+    const ends = await readEnds(file, reach, reach, text.chars);
     const { head, tail, totalChars } = ends;
     if (totalChars <= 2 * endChars) return redact(head + tail);
     const whole = totalChars <= 2 * reach;

@@ -30,8 +30,8 @@ export class Places {
   }
 
   /**
-   * Takes a place for an agent beside `ours`. `contended`: another server
-   * wanted it at the same moment, so it may be free a moment later.
+   * Takes a place for an agent beside `ours`. `contended`: other servers have
+   * the rest, whose ends nobody tells us of, or want it at the same moment.
    */
   take(
     agentId: string,
@@ -40,7 +40,7 @@ export class Places {
     const { store, maxConcurrent } = this.#with;
     const all = new Set(ours).add(agentId);
     if (all.size > maxConcurrent) return 'full';
-    if (all.size + this.#others(all) > maxConcurrent) return 'full';
+    if (all.size + this.#others(all) > maxConcurrent) return 'contended';
     const directory = store.directoryOf(agentId);
     setStarting(directory, true);
     if (all.size + this.#others(all) <= maxConcurrent) return 'taken';

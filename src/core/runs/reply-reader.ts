@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { CliEngine, Reply } from '../../plugin.ts';
 import { LineReader } from '../state/line-reader.ts';
-import { readEnds } from '../state/text-file.ts';
+import { readEnds, sizeOf } from '../state/text-file.ts';
 
 /** A longer line of JSON is not a reply any more. */
 const maximumLineBytes = 32 * 1024 * 1024;
@@ -60,7 +60,12 @@ export class ReplyReader {
   }
 
   async #plain(final: boolean): Promise<void> {
-    const ends = await readEnds(this.#path, plainEndChars, 200);
+    const ends = await readEnds(
+      this.#path,
+      plainEndChars,
+      200,
+      sizeOf(this.#path)
+    );
     const lines = `${ends.head}${ends.tail}`.trimEnd().split('\n');
     const progress = lines.at(-1)?.slice(0, 120) ?? '';
     this.#reply = {

@@ -47,7 +47,7 @@ async function reportEnded(
   budget: number
 ): Promise<Record<string, unknown>> {
   const path = join(store.directoryOf(record.agent_id), outcome.result_file);
-  const text = await boundedText(path, offset, budget);
+  const text = await boundedText(path, outcome.result_chars, offset, budget);
   return {
     agent_id: record.agent_id,
     agent_type: record.engine,
@@ -77,6 +77,7 @@ export function secondsSince(record: RunRecord): number {
 /** The whole text when it fits, else its two ends, or a part on request. */
 async function boundedText(
   path: string,
+  chars: number,
   offset: number | undefined,
   budget: number
 ): Promise<Record<string, unknown>> {
@@ -95,7 +96,8 @@ async function boundedText(
   const { head, tail, totalChars } = await readEnds(
     path,
     headChars,
-    budget - headChars
+    budget - headChars,
+    chars
   );
   if (totalChars <= budget) return { result: head + tail };
   const notice = '\n\n… [cut: the whole text is in full_output] …\n\n';

@@ -65,7 +65,7 @@ export class RunStarter {
   /** At a random moment, or two servers would meet again and again. */
   #pumpSoon(): void {
     clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.pump(), 10 + Math.random() * 60);
+    this.#retry = setTimeout(() => this.pump(), 40 + Math.random() * 80);
     this.#retry.unref();
   }
 

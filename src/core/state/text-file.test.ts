@@ -113,3 +113,24 @@ test('the tail is the last bytes, of a short or missing file what there is', () 
   expect(sizeOf(path)).toBe(6);
   expect(sizeOf(`${path}-not`)).toBe(0);
 });
+
+test('with the length known, the two ends are the same as by reading all', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.constantFrom('a', 'é', '한', '😀', '\n'), {
+        minLength: 200,
+        maxLength: 400
+      }),
+      fc.integer({ min: 1, max: 20 }),
+      fc.integer({ min: 0, max: 20 }),
+      async (parts, headChars, tailChars) => {
+        const all = parts.join('');
+        writeFileSync(path, all);
+        const slow = await readEnds(path, headChars, tailChars);
+        const fast = await readEnds(path, headChars, tailChars, all.length);
+        expect(fast).toEqual(slow);
+      }
+    ),
+    { numRuns: 200 }
+  );
+});

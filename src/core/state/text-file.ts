@@ -13,6 +13,13 @@ export interface TextSlice {
   totalChars: number;
 }
 
+export interface TextEnds {
+  head: string;
+  tail: string;
+  /** UTF-16 units in the whole text. */
+  totalChars: number;
+}
+
 /**
  * Part of a text file by characters, in bounded memory however large the
  * file. Bytes that are not UTF-8 read as U+FFFD; the file keeps them. A part
@@ -39,13 +46,17 @@ export async function readSlice(
 
 /**
  * The first and last characters of a text file, in bounded memory. Where they
- * leave something out, neither holds half of a surrogate pair.
+ * leave something out, neither holds half of a surrogate pair. With the
+ * length known, a large file is read at its ends only.
  */
 export async function readEnds(
   path: string,
   headChars: number,
-  tailChars: number
-): Promise<{ head: string; tail: string; totalChars: number }> {
+  tailChars: number,
+  knownChars?: number
+): Promise<TextEnds> {
+  if (knownChars !== undefined && sizeOf(path) > 4 * (headChars + tailChars))
+    return farEnds(path, headChars, tailChars, knownChars);
   let head = '';
   let tail = '';
   let totalChars = 0;
@@ -61,11 +72,36 @@ export async function readEnds(
     if (tail.length > 2 * tailChars + 65_536) tail = tail.slice(-tailChars);
   }
   tail = tailChars > 0 ? tail.slice(-tailChars) : '';
-  if (totalChars > head.length + tail.length) {
-    head = head.replace(/[\ud800-\udbff]$/, '');
-    tail = tail.replace(/^[\udc00-\udfff]/, '');
-  }
-  return { head, tail, totalChars };
+  return totalChars > head.length + tail.length
+    ? { head: withoutLastHalf(head), tail: withoutFirstHalf(tail), totalChars }
+    : { head, tail, totalChars };
+}
+
+/**
+ * Two blocks of four bytes a character: enough for either end, with a surplus
+ * that takes in the character a block's edge may have cut.
+ */
+function farEnds(
+  path: string,
+  headChars: number,
+  tailChars: number,
+  totalChars: number
+): TextEnds {
+  const first = headOf(path, 4 * headChars).slice(0, headChars);
+  const last = tailOf(path, 4 * tailChars + 16);
+  return {
+    head: withoutLastHalf(first),
+    tail: withoutFirstHalf(tailChars > 0 ? last.slice(-tailChars) : ''),
+    totalChars
+  };
+}
+
+function withoutLastHalf(text: string): string {
+  return text.replace(/[\ud800-\udbff]$/, '');
+}
+
+function withoutFirstHalf(text: string): string {
+  return text.replace(/^[\udc00-\udfff]/, '');
 }
 
 /** Half a surrogate pair as U+FFFD: no JSON or UTF-8 can hold it. */
@@ -82,6 +118,18 @@ export function sizeOf(path: string): number {
 
 /** The last bytes of a text file; empty when there is none. */
 export function tailOf(path: string, bytes: number): string {
+  return blockOf(path, (size) => Math.max(0, size - bytes), bytes);
+}
+
+function headOf(path: string, bytes: number): string {
+  return blockOf(path, () => 0, bytes);
+}
+
+function blockOf(
+  path: string,
+  startIn: (size: number) => number,
+  bytes: number
+): string {
   let descriptor: number;
   try {
     descriptor = openSync(path, 'r');
@@ -90,10 +138,10 @@ export function tailOf(path: string, bytes: number): string {
   }
   try {
     const { size } = fstatSync(descriptor);
-    const tail = Buffer.alloc(Math.min(bytes, size));
-    const start = size - tail.length;
-    const count = readSync(descriptor, tail, 0, tail.length, start);
-    return tail.subarray(0, count).toString('utf8');
+    const block = Buffer.alloc(Math.min(bytes, size));
+    const start = startIn(size);
+    const count = readSync(descriptor, block, 0, block.length, start);
+    return block.subarray(0, count).toString('utf8');
   } finally {
     closeSync(descriptor);
   }
