@@ -59,8 +59,10 @@ const scripts = [
 sleep 1
 say The parser: the other two jobs need it.`,
   `Tick off the jobs in notes.md.
+sleep 1
 write notes.md all done`,
   `Fail, to show what that looks like.
+sleep 1
 fail rate_limited the provider asks to wait`
 ];
 

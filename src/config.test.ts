@@ -204,7 +204,7 @@ test('files where directories are looked for do no harm', async () => {
   expect(await load()).toMatchObject({ file: undefined });
   const file = workspace.write('file', '');
   expect(await faultOf({ workspace: file })).toMatch(/is no directory/);
-  expect(await faultOf({ workspace: '/nowhere' })).toMatch(/is no directory/);
+  expect(await faultOf({ workspace: '/nowhere' })).toMatch(/does not exist/);
 });
 
 test('the workspace is the flag, else CLAUDE_PROJECT_DIR, else the cwd', () => {

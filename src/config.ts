@@ -1,9 +1,9 @@
-import { readdirSync, realpathSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { readConfigFile } from './config-file.ts';
 import { HostError } from './core/errors.ts';
-import { readIfThere } from './core/state/atomic-file.ts';
 
 const access = z.enum(['read', 'write', 'full']);
 const seconds = z.number().min(0).max(604_800);
@@ -57,6 +57,8 @@ export interface Config extends Omit<FileConfig, 'engines' | '$schema'> {
   engines: Record<string, z.output<typeof engineSettings>>;
   /** Engines named by flag or environment: only these are offered. */
   onlyEngines: string[] | undefined;
+  /** Engines that a command names: offered beside the others. */
+  alsoEngines?: string[];
   workspace: string;
   /** The file that was read. */
   file: string | undefined;
@@ -113,10 +115,11 @@ export function workspaceOf(
   const asked =
     flags.workspace ?? (environment.CLAUDE_PROJECT_DIR || undefined);
   const path = resolve(asked ?? process.cwd());
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
+  const there = statSync(path, { throwIfNoEntry: false });
+  if (!there?.isDirectory())
     throw new HostError(
       'config_invalid',
-      `The workspace ${path} is no directory.`,
+      `The workspace ${path} ${there ? 'is no directory' : 'does not exist'}.`,
       'Give an existing directory with --workspace.'
     );
   return realpathSync(path);
@@ -144,58 +147,6 @@ function overrides(
       ([, value]) => value !== undefined && value !== ''
     )
   );
-}
-
-const fileNames =
-  /^(\.trouperc(\.(json|ya?ml|js|mjs|cjs))?|troupe\.config\.(json|ya?ml|js|mjs|cjs))$/;
-
-/** cosmiconfig costs start-up time, so it is loaded when there is a file. */
-async function readConfigFile(
-  workspace: string,
-  asked: string | undefined
-): Promise<{ file: string | undefined; value: unknown }> {
-  if (asked === undefined && !mayHaveConfig(workspace))
-    return { file: undefined, value: {} };
-  const { cosmiconfig } = await import('cosmiconfig');
-  const explorer = cosmiconfig('troupe', {
-    searchPlaces: [
-      'package.json',
-      '.trouperc',
-      ...['json', 'yaml', 'yml', 'js', 'mjs', 'cjs'].flatMap((extension) => [
-        `.trouperc.${extension}`,
-        `.config/trouperc.${extension}`,
-        `troupe.config.${extension}`
-      ])
-    ]
-  });
-  try {
-    const found =
-      asked === undefined
-        ? await explorer.search(workspace)
-        : await explorer.load(resolve(asked));
-    return { file: found?.filepath, value: found?.config };
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new HostError(
-      'config_invalid',
-      `The configuration in ${asked ?? workspace} cannot be read: ${reason}.`,
-      'Mend or remove the file; docs/configuration.md shows every key.'
-    );
-  }
-}
-
-function mayHaveConfig(workspace: string): boolean {
-  if (namesIn(workspace).some((name) => fileNames.test(name))) return true;
-  const inner = namesIn(join(workspace, '.config'));
-  if (inner.some((name) => name.startsWith('trouperc'))) return true;
-  return (readIfThere(join(workspace, 'package.json')) ?? '').includes(
-    '"troupe"'
-  );
-}
-
-function namesIn(directory: string): string[] {
-  const there = statSync(directory, { throwIfNoEntry: false })?.isDirectory();
-  return there ? readdirSync(directory) : [];
 }
 
 /** Where relative paths of the configuration start. */

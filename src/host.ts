@@ -153,8 +153,7 @@ export class Host {
 
   async continue(request: ContinueRequest): Promise<Spawned> {
     const { registry, store, tracker } = this;
-    const spawner = this.#spawner;
-    const tools = { registry, store, tracker, spawner };
+    const tools = { registry, store, tracker, spawner: this.#spawner };
     const spawned = await continueRun(request, tools);
     this.#views.touch();
     return spawned;
@@ -225,6 +224,7 @@ export async function createHost(config: Config): Promise<Host> {
     loaded: loaded.engines,
     settings: config.engines,
     only: config.onlyEngines,
+    also: config.alsoEngines ?? [],
     faults: loaded.faults
   });
   for (const { plugin, problem } of faults)

@@ -76,7 +76,7 @@ async function run(
   // Naming an engine that is off by default switches it on.
   const switchOn = (config: Config): Config => ({
     ...config,
-    engines: { [engine]: {}, ...config.engines }
+    alsoEngines: [engine]
   });
   return withHost(
     flags,

@@ -12,6 +12,8 @@ export interface EngineChoice {
   settings: Record<string, EngineSettings>;
   /** When given, exactly these are offered. */
   only: string[] | undefined;
+  /** Named besides; no fault when there are none of that name. */
+  also: string[];
   faults: PluginFault[];
 }
 
@@ -23,7 +25,8 @@ export function chooseEngines(choice: EngineChoice): {
   engines: Engine[];
   faults: PluginFault[];
 } {
-  const { builtin, optional, loaded, settings, only, faults } = choice;
+  const { builtin, optional, loaded, settings, only, also, faults } = choice;
+  const wanted = [...(only ?? []), ...also];
   const there = [...builtin, ...optional, ...loaded];
   const names = [...new Set(there.map(({ name }) => name))];
   for (const name of only ?? [])
@@ -34,7 +37,7 @@ export function chooseEngines(choice: EngineChoice): {
         `Engines: ${names.join(', ')}.`
       );
   const named = (name: string) =>
-    Object.hasOwn(settings, name) || (only ?? []).includes(name);
+    Object.hasOwn(settings, name) || wanted.includes(name);
   const engines = [
     ...builtin,
     ...optional.filter(({ name }) => named(name)),
@@ -42,7 +45,7 @@ export function chooseEngines(choice: EngineChoice): {
   ].filter(
     ({ name }) =>
       settings[name]?.enabled !== false &&
-      (only === undefined || only.includes(name))
+      (only === undefined || wanted.includes(name))
   );
   return { engines, faults: [...faults, ...strangers(settings, names)] };
 }

@@ -58,13 +58,14 @@ test('the demo works without HOME, network and engines, and cleans up', async ()
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   for (const said of [
     '$ node dist/troupe.cjs mcp',
-    '3 running, 0 queued',
     'completed: (refused to write notes.md: access is read)',
     'failed (rate_limited): the provider asks to wait',
     '### 🤖 Which job in notes.md comes first?\n- [x] ✅ **Done**',
     '"mcpServers"'
   ])
     expect(stdout).toContain(said);
+  // How many still run when it looks depends on the machine.
+  expect(stdout).toMatch(/[123] running, 0 queued/);
   expect(readdirSync(workspace.path)).toEqual([]);
 });
 
