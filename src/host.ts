@@ -30,7 +30,6 @@ import {
 import { removeLeftovers } from './core/state/atomic-file.ts';
 import { distDirectory } from './dist-directory.ts';
 import { log } from './log.ts';
-import type { Engine } from './plugin.ts';
 
 /** One process's hold on a workspace: everything wired, nothing started. */
 export class Host {
@@ -70,7 +69,7 @@ export class Host {
       journal: this.journal,
       processes: this.processes,
       // What is not offered here may have been started elsewhere.
-      engineOf: (name) => registry.find(name) ?? ourOwn(name),
+      engineOf: (name) => registry.known(name),
       onChange: () => {
         this.#starter.pump();
         this.#views.touch();
@@ -218,7 +217,7 @@ export class Host {
  */
 export async function createHost(config: Config): Promise<Host> {
   const loaded = await loadEngines(config.plugins, baseDirectoryOf(config));
-  const { engines, faults } = chooseEngines({
+  const { engines, others, faults } = chooseEngines({
     builtin: builtinEngines,
     optional: optionalEngines,
     loaded: loaded.engines,
@@ -236,12 +235,9 @@ export async function createHost(config: Config): Promise<Host> {
       `${fault.plugin} was left out: ${fault.problem}.`,
       'Mend it, or start without --strict to go on without it.'
     );
-  return new Host(config, new EngineRegistry(engines, config.engines, faults));
-}
-
-function ourOwn(name: string): Engine | undefined {
-  return [...builtinEngines, ...optionalEngines].find(
-    (engine) => engine.name === name
+  return new Host(
+    config,
+    new EngineRegistry(engines, config.engines, faults, others)
   );
 }
 

@@ -46,6 +46,17 @@ export function createTempWorkspace(): TempWorkspace {
       chmodSync(file, 0o755);
       return file;
     },
-    remove: () => rmSync(base, { recursive: true, force: true, maxRetries: 5 })
+    remove: () => removeTree(base)
   };
+}
+
+/** An agent that is ending may still put files where we take them away. */
+function removeTree(path: string): void {
+  for (let tries = 1; ; tries += 1)
+    try {
+      rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+      return;
+    } catch (error) {
+      if (tries === 10) throw error;
+    }
 }

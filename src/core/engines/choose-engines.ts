@@ -23,6 +23,8 @@ export interface EngineChoice {
  */
 export function chooseEngines(choice: EngineChoice): {
   engines: Engine[];
+  /** There, but not offered. */
+  others: Engine[];
   faults: PluginFault[];
 } {
   const { builtin, optional, loaded, settings, only, also, faults } = choice;
@@ -47,7 +49,12 @@ export function chooseEngines(choice: EngineChoice): {
       settings[name]?.enabled !== false &&
       (only === undefined || wanted.includes(name))
   );
-  return { engines, faults: [...faults, ...strangers(settings, names)] };
+  const others = there.filter((engine) => !engines.includes(engine));
+  return {
+    engines,
+    others,
+    faults: [...faults, ...strangers(settings, names)]
+  };
 }
 
 /** Settings whose engine is not there: a slip, or a plugin that is missing. */

@@ -48,6 +48,14 @@ test('a later engine of the same name takes the place of the first', () => {
   expect(new EngineRegistry([cli, api, mine], {}).all()).toEqual([mine, api]);
 });
 
+test('an engine that is not offered is known, but not found', () => {
+  const registry = new EngineRegistry([cli], {}, [], [api]);
+  expect(registry.known('api')).toBe(api);
+  expect(registry.known('some-cli')).toBe(cli);
+  expect(registry.find('api')).toBeUndefined();
+  expect(registry.all()).toEqual([cli]);
+});
+
 test('an unknown name is refused with the names there are', () => {
   try {
     registryWith().get('none');

@@ -23,15 +23,19 @@ export class EngineRegistry {
   readonly #engines = new Map<string, Engine>();
   readonly #settings: Record<string, EngineSettings>;
   readonly faults: PluginFault[];
+  readonly #others: Engine[];
 
+  /** @param others not offered here, but perhaps by another server */
   constructor(
     engines: Engine[],
     settings: Record<string, EngineSettings>,
-    faults: PluginFault[] = []
+    faults: PluginFault[] = [],
+    others: Engine[] = []
   ) {
     for (const engine of engines) this.#engines.set(engine.name, engine);
     this.#settings = settings;
     this.faults = faults;
+    this.#others = others;
   }
 
   /** In the order they were registered. */
@@ -41,6 +45,11 @@ export class EngineRegistry {
 
   find(name: string): Engine | undefined {
     return this.#engines.get(name);
+  }
+
+  /** Also an engine that is not offered: its agents have to be read. */
+  known(name: string): Engine | undefined {
+    return this.find(name) ?? this.#others.find((other) => other.name === name);
   }
 
   /** @throws HostError `unknown_engine` with the names there are. */

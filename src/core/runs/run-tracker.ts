@@ -94,14 +94,19 @@ export class RunTracker {
   /** Runs that are queued or running, oldest first. */
   async active(): Promise<Run[]> {
     const { store } = this.#with;
-    const runs: Run[] = [];
-    for (const id of store.openIds()) {
-      const record = store.recordOf(id);
-      if (!record) continue;
-      const status = await this.refresh(record);
-      if (status !== 'ended') runs.push({ record, status });
-    }
-    return runs;
+    const records = store
+      .openIds()
+      .map((id) => store.recordOf(id))
+      .filter((record) => record !== undefined);
+    const runs = await Promise.all(
+      records.map(async (record) => ({
+        record,
+        status: await this.refresh(record)
+      }))
+    );
+    return runs.flatMap(({ record, status }) =>
+      status === 'ended' ? [] : [{ record, status }]
+    );
   }
 
   /** What a running agent has said so far. */
@@ -119,13 +124,10 @@ export class RunTracker {
   /** Looks after every open run; called once a second while we live. */
   async tick(): Promise<void> {
     const { store, onProblem } = this.#with;
-    for (const id of store.openIds()) {
-      try {
-        await this.#attend(id);
-      } catch (problem) {
-        onProblem(problem);
-      }
-    }
+    // Side by side: one that resists its end must not hold up the others.
+    await Promise.all(
+      store.openIds().map((id) => this.#attend(id).catch(onProblem))
+    );
     this.#ticked = true;
   }
 
@@ -151,7 +153,8 @@ export class RunTracker {
     if (store.outcomeOf(id)) {
       // What we find at our start was left behind; recorded twice, it counts once.
       const patienceMs = this.#ticked ? settlingMs : 0;
-      if (outcomeAge(store.directoryOf(id)) >= patienceMs)
+      const ours = this.#settling.has(id);
+      if (!ours && outcomeAge(store.directoryOf(id)) >= patienceMs)
         await finishSettling(id, this.#with);
       return;
     }

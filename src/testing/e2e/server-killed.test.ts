@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
@@ -58,6 +58,19 @@ describe(`a server killed ${rounds} times while agents run and spawns come in`, 
     await checkAll(last);
     await last.close();
   });
+
+  test('leaves nothing half-written a minute later', async () => {
+    const minuteAgo = Date.now() / 1000 - 61;
+    workspace.write('logs/mine.tmp', 'not ours');
+    for (const name of leftOvers())
+      utimesSync(join(workspace.path, name), minuteAgo, minuteAgo);
+    const server = await startServer(workspace);
+    await server.call('list');
+    const inAgents = /^\.agents\/spawns\/[0-9a-f]{8}\//;
+    const left = leftOvers().filter((name) => !inAgents.test(name));
+    expect(left).toEqual(['logs/mine.tmp']);
+    await server.close();
+  });
 });
 
 /** Sends spawns and kills the server somewhere in between. */
@@ -71,8 +84,12 @@ async function killDuringSpawns(
     const seconds = random.between(0, 80) / 1000;
     return { name, code, prompt: stepPrompt(name, seconds, code) };
   });
-  for (const asked of open) void spawn(server, asked).catch(() => undefined);
-  await delay(random.next() * 150);
+  const answers = open.map((asked) => spawn(server, asked));
+  for (const answer of answers) answer.catch(() => undefined);
+  // Before, between or after the answers, however slow the machine is.
+  const awaited = answers[random.between(-2, open.length - 1)];
+  await Promise.race([awaited, server.exited]);
+  await delay(random.next() * 100);
   server.child.kill('SIGKILL');
   await server.exited;
   return open;
@@ -167,13 +184,13 @@ async function checkAll(server: McpClient): Promise<void> {
     expect([...ended.keys()].filter((id) => !logged.has(id))).toEqual([]);
   }, 1500);
   process.stderr.write(
-    `server-killed: ${rounds} kills, ${ended.size} agents, ${unanswered} spawns without answer, ${interrupted} never started, ${records} journal records, ${torn} torn; left: ${leftOvers().join(' ') || 'nothing'}\n`
+    `server-killed: ${rounds} kills, ${ended.size} agents, ${unanswered} spawns without answer, ${interrupted} never started, ${records} journal records, ${torn} torn; ${leftOvers().length} files half-written\n`
   );
 }
 
-/** Drafts and temporary files that a killed server left. */
+/** Drafts and temporary files that killed servers left. */
 function leftOvers(): string[] {
   return readdirSync(workspace.path, { recursive: true })
     .map(String)
-    .filter((name) => /\.tmp$|\.draft-/.test(name));
+    .filter((name) => name.endsWith('.tmp'));
 }

@@ -114,6 +114,15 @@ describe('two servers on one workspace', () => {
     expect(most).toBe(maximum);
   });
 
+  test('get places by turns, however long the queue of one is', async () => {
+    const queue = await ids(many(one, 'a', 40, 0.15));
+    const [id = ''] = await ids([spawn(two, 'b', 0)]);
+    await wait(two, [id]);
+    const started = workspace.steps().filter(isStart);
+    expect(started.length).toBeLessThan(35);
+    for (const agent_id of queue) await one.call('cancel_agent', { agent_id });
+  });
+
   test('start one agent for one request id sent to both at once', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `r${index}`);
     const answers = await Promise.all(
@@ -146,11 +155,11 @@ describe('two servers on one workspace', () => {
     one.child.kill('SIGSTOP');
     const began = performance.now();
     const [own = ''] = await ids([spawn(two, 'own', 0)]);
-    expect(performance.now() - began).toBeLessThan(200);
+    expect(performance.now() - began).toBeLessThan(1000);
     expect((await wait(two, [own])).data.status).toBe('all_completed');
     const waited = await wait(two, mine);
     expect(waited.data.status).toBe('all_completed');
-    expect(performance.now() - began).toBeLessThan(1500);
+    expect(performance.now() - began).toBeLessThan(3000);
     for (const id of mine) {
       const { data } = await two.call('result', { agent_id: id });
       expect(data.status).toBe('completed');

@@ -1,0 +1,182 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { verifyJournal } from '../../core/audit/verify.ts';
+import { type Contest, createContest } from '../contest.ts';
+
+let contest: Contest;
+
+beforeAll(async () => {
+  contest = await createContest([
+    'state/atomic-file.ts',
+    'audit/journal.ts',
+    'runs/run-store.ts',
+    'runs/places.ts'
+  ]);
+});
+
+afterAll(() => contest.remove());
+
+/**
+ * Every race is run twice: with a version that is wrong in the usual way, to
+ * show that the race is really run, and with ours.
+ */
+describe('of settlers of one run', () => {
+  const rounds = 200;
+  const settle = (write: string) => `
+    const wins = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const path = join(arena, 'outcome-' + round);
+      atRound(round);
+      ${write}
+    }
+    tell(wins);`;
+  const winners = async (name: string, write: string) => {
+    const arena = contest.arena(name);
+    const won = (await contest.run(settle(write), arena, 3, rounds)).flat();
+    return { won: won.length, different: new Set(won).size };
+  };
+
+  test('several win that look first and write then', async () => {
+    const { won, different } = await winners(
+      'look-then-write',
+      `if (!fs.existsSync(path)) {
+        fs.writeFileSync(path, me);
+        wins.push(round);
+      }`
+    );
+    expect(won - different).toBeGreaterThan(0);
+  });
+
+  test('one wins with createOnce, every time', async () => {
+    const found = await winners(
+      'create-once',
+      'if (pieces.createOnce(path, me)) wins.push(round);'
+    );
+    expect(found).toEqual({ won: rounds, different: rounds });
+  });
+});
+
+describe('of records that four processes append at once', () => {
+  const rounds = 150;
+  const text = `'x'.repeat(40 * (round % 200))`;
+  const append = (write: string) => `
+    (async () => {
+      for (let round = 0; round < rounds; round += 1) {
+        const line = JSON.stringify({ me, round, text: ${text} }) + '\\n';
+        atRound(round);
+        ${write}
+      }
+      tell([]);
+    })();`;
+  const whole = async (name: string, write: string) => {
+    const arena = contest.arena(name);
+    const path = join(arena, 'log');
+    writeFileSync(path, '');
+    await contest.run(append(write), arena, 4, rounds);
+    return readFileSync(path, 'utf8').split('\n').filter(isRecord).length;
+  };
+
+  test('some are torn where a record is more than one write', async () => {
+    const left = await whole(
+      'two-writes',
+      `const path = join(arena, 'log');
+       await fs.promises.appendFile(path, line.slice(0, 30));
+       await fs.promises.appendFile(path, line.slice(30));`
+    );
+    expect(left).toBeLessThan(4 * rounds);
+  });
+
+  test('some are lost where the whole file is written anew', async () => {
+    const left = await whole(
+      'read-modify-write',
+      `const path = join(arena, 'log');
+       fs.writeFileSync(path, fs.readFileSync(path, 'utf8') + line);`
+    );
+    expect(left).toBeLessThan(4 * rounds);
+  });
+
+  test('all are in the journal, and every chain holds', async () => {
+    const arena = contest.arena('journal');
+    const path = join(arena, 'logs', 'iac.jsonl');
+    const heads = join(arena, 'heads');
+    await contest.run(
+      `const path = join(arena, 'logs', 'iac.jsonl');
+       const redact = (text, from, to) => text.slice(from, to);
+       const journal = new pieces.Journal(path, join(arena, 'heads'), redact);
+       for (let round = 0; round < rounds; round += 1) {
+         const prompt = { chars: 1, text: ${text} };
+         const record = { agent_id: me, task: '', model: null, tools: null };
+         atRound(round);
+         journal.append(pieces.spawnedEvent(record, prompt));
+       }
+       tell([]);`,
+      arena,
+      4,
+      rounds
+    );
+    const found = await verifyJournal(path, heads);
+    expect(found).toMatchObject({
+      records: 4 * rounds,
+      torn: 0,
+      faults: []
+    });
+    expect(found.heads).toHaveLength(4);
+  });
+});
+
+describe('of servers that want the last place at work', () => {
+  const rounds = 150;
+  /** Each has one agent of its own, in a workspace with one place. */
+  const want = (take: string) => `
+    const processes = { liveness: () => 'alive' };
+    const agent_id = '0000000' + me;
+    const stores = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const store = new pieces.RunStore(join(arena, String(round)));
+      store.create({ agent_id, owner: {} }, '', '');
+      stores.push(store);
+    }
+    const got = [];
+    for (const [round, store] of stores.entries()) {
+      const starting = (id) => join(store.directoryOf(id), 'starting');
+      atRound(round);
+      ${take}
+    }
+    tell(got);`;
+  const placed = async (name: string, take: string) => {
+    const arena = contest.arena(name);
+    const got = (await contest.run(want(take), arena, 3, rounds)).flat();
+    return { tooMany: got.length - new Set(got).size, got: got.length };
+  };
+
+  test('several get it that count first and announce then', async () => {
+    const { tooMany } = await placed(
+      'count-then-announce',
+      `if (!store.openIds().some((id) => fs.existsSync(starting(id)))) {
+        pause();
+        fs.writeFileSync(starting(agent_id), '');
+        got.push(round);
+      }`
+    );
+    expect(tooMany).toBeGreaterThan(0);
+  });
+
+  test('never more than one gets it by announcing first', async () => {
+    const { tooMany, got } = await placed(
+      'places',
+      `const places = new pieces.Places({ store, processes, maxConcurrent: 1 });
+       if (places.take(agent_id, new Set()) === 'taken') got.push(round);`
+    );
+    expect(tooMany).toBe(0);
+    expect(got).toBeGreaterThan(rounds / 2);
+  });
+});
+
+function isRecord(line: string): boolean {
+  try {
+    return typeof JSON.parse(line).text === 'string';
+  } catch {
+    return false;
+  }
+}
