@@ -77,7 +77,7 @@ export function createStepWorkspace(): StepWorkspace {
 }
 
 /** Agents with a process that carries their mark, zombies aside. */
-export function agentsAlive(spawns: string): string[] {
+function agentsAlive(spawns: string): string[] {
   const alive = new Set<string>();
   const pids = processTable()
     .filter((entry) => !entry.zombie)
