@@ -9,6 +9,7 @@ import { chooseEngines } from './core/engines/choose-engines.ts';
 import { EngineRegistry } from './core/engines/engine-registry.ts';
 import { loadEngines } from './core/engines/load-engines.ts';
 import { HostError } from './core/errors.ts';
+import { recur } from './core/recur.ts';
 import { type ContinueRequest, continueRun } from './core/runs/continue-run.ts';
 import type { Processes } from './core/runs/ports.ts';
 import { recentlyEnded } from './core/runs/recent.ts';
@@ -43,7 +44,7 @@ export class Host {
   readonly #views: AuditViews;
   readonly #starter: RunStarter;
   readonly #spawner: Spawner;
-  #timer: NodeJS.Timeout | undefined;
+  #stopWatching = (): void => undefined;
 
   constructor(config: Config, registry: EngineRegistry) {
     this.config = config;
@@ -117,13 +118,12 @@ export class Host {
 
   /** Looks after the workspace's runs and views until `close`. */
   watch(): void {
-    const attend = async () => {
-      await this.attend();
-      this.#timer = setTimeout(attend, 700);
-      this.#timer.unref();
-    };
     this.#tidy();
-    void attend();
+    void this.attend();
+    this.#stopWatching = recur(700, async () => {
+      await this.#lookAfterRuns();
+      this.#views.touch();
+    });
   }
 
   /** Takes away what killed servers left half-written. */
@@ -139,9 +139,13 @@ export class Host {
 
   /** Settles what ended, adopts what is left, makes the views true. Once. */
   async attend(): Promise<void> {
+    await this.#lookAfterRuns();
+    await this.#views.refresh();
+  }
+
+  async #lookAfterRuns(): Promise<void> {
     await this.tracker.tick().catch(onProblem);
     this.#starter.pump();
-    await this.#views.refresh();
   }
 
   async spawn(request: SpawnRequest): Promise<Spawned> {
@@ -180,7 +184,7 @@ export class Host {
    * kept or ended as configured. Ends within 5 s.
    */
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#stopWatching();
     const dropped = disconnectQueued(this.#starter, this.store);
     const ours = this.#starter.ownRunning();
     const stop = this.config.onDisconnect === 'stop';
