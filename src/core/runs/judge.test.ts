@@ -99,6 +99,13 @@ const broken: [string, Partial<Evidence>, string, FailureCode, RegExp][] = [
   ['SIGKILL', { exitCode: 137 }, 'interrupted', 'interrupted', /SIGKILL/],
   ['SIGSEGV', { exitCode: 139 }, 'interrupted', 'interrupted', /SIGSEGV/],
   ['SIGTERM', { exitCode: 143 }, 'interrupted', 'interrupted', /SIGTERM/],
+  [
+    'SIGKILL after words that look like a reason',
+    { exitCode: 137, errorText: 'retry after 429 Too Many Requests' },
+    'interrupted',
+    'interrupted',
+    /SIGKILL/
+  ],
   ['exit 255', { exitCode: 255 }, 'failed', 'bad_output', /code 255/]
 ];
 

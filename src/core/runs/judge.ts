@@ -96,8 +96,7 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
   const { errorText, classify, label } = evidence;
   const text = errorText.trim();
   const said = text === '' ? '' : `: ${lastLines(text)}`;
-  const code = classify(text);
-  if (code) return failed('failed', code, `${label} failed${said}`);
+  // Who was killed may have written anything before.
   const signal = signals.get(exitCode);
   if (signal)
     return failed(
@@ -105,6 +104,8 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
       'interrupted',
       `${label} was killed from outside (${signal})${said}`
     );
+  const code = classify(text);
+  if (code) return failed('failed', code, `${label} failed${said}`);
   if (exitCode === 126 || exitCode === 127)
     return failed('failed', 'spawn_failed', `${label} could not start${said}`);
   return failed(

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readEnds, readSlice } from '../state/text-file.ts';
 import type { Outcome, Run, RunRecord } from './run.ts';
@@ -81,6 +82,8 @@ async function boundedText(
   offset: number | undefined,
   budget: number
 ): Promise<Record<string, unknown>> {
+  if (!existsSync(path))
+    return { result: '', message: `${path}, which held the answer, is gone.` };
   if (offset !== undefined && offset > 0) {
     const { text, totalChars } = await readSlice(path, offset, budget);
     const next = offset + text.length;

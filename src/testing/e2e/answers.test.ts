@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type McpClient, startServer, type ToolResult } from '../mcp-client.ts';
@@ -118,6 +118,11 @@ describe('a result', () => {
     });
     expect(Date.parse(String(ended.started_at))).not.toBeNaN();
     expect(readFileSync(String(ended.full_output), 'utf8')).toBe('All done.');
+
+    rmSync(String(ended.full_output));
+    const { data } = await server.call('result', { agent_id: ended.agent_id });
+    expect(data).toMatchObject({ status: 'completed', result: '' });
+    expect(data.message).toMatch(/result\.txt, which held the answer, is gone/);
   });
 
   test('of a failure has them too, and says why', async () => {
