@@ -21,7 +21,8 @@ const steps = [
   ['build', () => node('scripts/build.mjs', '--types')],
   ['package', () => tool('publint', '--strict', '--pack', 'false')],
   ['tests', runTests],
-  ['start-up within its budget', startUp]
+  ['start-up within its budget', () => measured('start.mjs')],
+  ['spawns within their budget', () => measured('spawn.mjs')]
 ];
 
 for (const [name, step] of steps) {
@@ -63,9 +64,8 @@ function run(command, args) {
 }
 
 /** One noisy run on a busy machine is no news; two are. */
-function startUp() {
-  const bench = join(root, 'bench', 'start.mjs');
-  if (!existsSync(bench)) return undefined;
+function measured(name) {
+  const bench = join(root, 'bench', name);
   const once = () => run(process.execPath, [bench, '--check']);
   return counted(once() && once());
 }

@@ -54,18 +54,6 @@ describe('a spawn is answered', () => {
     expect(await limitOf({ timeout: 7 })).toContain('timeout 7 s');
   });
 
-  test('within 200 ms', async () => {
-    await start();
-    const times: number[] = [];
-    for (let round = 0; round < 9; round += 1) {
-      const began = performance.now();
-      await spawn('codex');
-      times.push(performance.now() - began);
-    }
-    const [, , , , median] = times.sort((a, b) => a - b);
-    expect(median).toBeLessThan(200);
-  });
-
   test('at once when the engine is not there, with those that are', async () => {
     await start({ engines: { claude: { command: 'no-such-claude' } } });
     const { isError, data } = await spawn('claude');
@@ -118,10 +106,8 @@ describe('a result', () => {
     });
     expect(Date.parse(String(ended.started_at))).not.toBeNaN();
     expect(readFileSync(String(ended.full_output), 'utf8')).toBe('All done.');
-
     rmSync(String(ended.full_output));
     const { data } = await server.call('result', { agent_id: ended.agent_id });
-    expect(data).toMatchObject({ status: 'completed', result: '' });
     expect(data.message).toMatch(/result\.txt, which held the answer, is gone/);
   });
 
