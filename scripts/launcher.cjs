@@ -16,7 +16,7 @@ else require('./cli.cjs');
 
 function load(file) {
   // The build writes the bundle's hash here: V8 itself compares lengths only.
-  const name = `BUILD_ID-${process.version}-${process.arch}.bin`;
+  const name = `BUILD_ID-${process.version}-${process.arch}${flags()}.bin`;
   const cache = join(__dirname, 'cache', name);
   const known = existsSync(cache) ? readFileSync(cache) : undefined;
   const script = new Script(wrap(readFileSync(file, 'utf8')), {
@@ -34,6 +34,15 @@ function load(file) {
     dirname(file),
     (specifier) => import(specifier)
   );
+}
+
+/**
+ * V8 takes back only what was compiled under the same flags, so those who set
+ * some have a cache of their own. Asking V8 costs 2 ms: not without need.
+ */
+function flags() {
+  const set = process.execArgv.length > 0 || process.env.NODE_OPTIONS;
+  return set ? `-${require('node:v8').cachedDataVersionTag()}` : '';
 }
 
 /**

@@ -1,0 +1,68 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { testEnvironment } from '../mcp-client.ts';
+import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
+
+const dist = join(import.meta.dirname, '..', '..', '..', 'dist');
+
+let workspace: TempWorkspace;
+let copy: string;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  copy = join(workspace.home, 'dist');
+  cpSync(dist, copy, { recursive: true });
+  rmSync(join(copy, 'cache'), { recursive: true, force: true });
+});
+
+afterEach(() => workspace.remove());
+
+/** One life of a server whose client leaves at once. */
+function live(env: Record<string, string> = {}): void {
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [join(copy, 'troupe.cjs'), 'mcp', '--workspace', workspace.path],
+    { input: '', encoding: 'utf8', env: testEnvironment(workspace, env) }
+  );
+  expect({ status, stdout, stderr }).toEqual({
+    status: 0,
+    stdout: '',
+    stderr: ''
+  });
+}
+
+function caches(): string[] {
+  return readdirSync(join(copy, 'cache')).sort();
+}
+
+test('compiled code is kept at the first start and left alone after', () => {
+  live();
+  const [name = ''] = caches();
+  const kept = readFileSync(join(copy, 'cache', name));
+  live();
+  expect(caches()).toEqual([name]);
+  expect(readFileSync(join(copy, 'cache', name)).equals(kept)).toBe(true);
+});
+
+test('a start under other flags of V8 does not spoil it for the others', () => {
+  live();
+  const [name = ''] = caches();
+  const kept = readFileSync(join(copy, 'cache', name));
+  live({ NODE_OPTIONS: '--max-old-space-size=512' });
+  expect(caches()).toHaveLength(2);
+  expect(readFileSync(join(copy, 'cache', name)).equals(kept)).toBe(true);
+});
+
+test('a cache that is damaged costs time only, and is made anew', () => {
+  live();
+  const [name = ''] = caches();
+  const path = join(copy, 'cache', name);
+  rmSync(path);
+  cpSync(join(copy, 'reaper.cjs'), path);
+  live();
+  expect(
+    readFileSync(path).equals(readFileSync(join(copy, 'reaper.cjs')))
+  ).toBe(false);
+});
