@@ -69,11 +69,6 @@ export class RunStarter {
     this.#retry.unref();
   }
 
-  /** True for a run that this process started. */
-  owns(agentId: string): boolean {
-    return this.#started.has(agentId);
-  }
-
   /** Ids of the runs this process started and has not seen end. */
   ownRunning(): string[] {
     return [...this.#started];
