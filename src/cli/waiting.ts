@@ -36,12 +36,10 @@ export async function waitWatching(
     await onLook(finished, waiting);
     const enough =
       waiting.length === 0 || (mode === 'any' && finished.length > 0);
-    // An agent in neither list has a trouble of its own, which this throws.
-    if (finished.length + waiting.length < agentIds.length)
-      for (const id of agentIds) {
-        if (!(await host.tracker.run(id))) throw unknownAgent(id);
-      }
-    else if (enough || left <= sliceMs || signal.aborted)
+    const known = [...finished, ...waiting].map((run) => run.record.agent_id);
+    const stranger = agentIds.find((id) => !known.includes(id));
+    if (stranger !== undefined) throw unknownAgent(stranger);
+    if (enough || left <= sliceMs || signal.aborted)
       return { ...result, elapsedMs: performance.now() - began };
   }
 }

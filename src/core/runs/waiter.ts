@@ -23,7 +23,10 @@ const pollMs = 40;
 const fullLookMs = 1000;
 const progressMs = 5000;
 
-/** Waits for runs of any server. Giving up changes nothing about them. */
+/**
+ * Waits for runs of any server. Giving up changes nothing about them.
+ * @throws HostError `storage_full` when an end cannot be written down
+ */
 export async function waitForRuns(
   tracker: RunTracker,
   store: RunStore,
@@ -37,7 +40,7 @@ export async function waitForRuns(
   const look = async (ids: string[]) => {
     for (const id of ids) {
       if (done.has(id)) continue;
-      const run = await stateOf(id, tracker, store);
+      const run = await tracker.run(id);
       if (run?.outcome) {
         done.set(id, run);
         waiting.delete(id);
@@ -67,20 +70,6 @@ export async function waitForRuns(
     waiting: [...waiting.values()],
     elapsedMs: elapsed()
   };
-}
-
-/** A run whose end cannot be written down yet is one to wait for. */
-async function stateOf(
-  id: string,
-  tracker: RunTracker,
-  store: RunStore
-): Promise<Run | undefined> {
-  try {
-    return await tracker.run(id);
-  } catch {
-    const record = store.recordOf(id);
-    return record && { record, status: 'running' };
-  }
 }
 
 /** Waited-for runs that have left an exit code or an outcome. */

@@ -126,9 +126,9 @@ describe('when the disk fills up while an agent runs', () => {
       const { data } = await call('result', { agent_id: id });
       return data.error_code === 'storage_full';
     });
-    const still = { agent_ids: [id], timeout: 1 };
-    const waited = await call('wait_for_agents', still);
+    const waited = await call('wait_for_agents', { agent_ids: [id] });
     expect(waited.text).toContain(id);
+    expect(waited.data.error_code).toBe('storage_full');
     expect((await call('list')).isError).toBe(false);
     disk?.free();
     expect(await ended(id)).toMatchObject({
