@@ -1,10 +1,13 @@
 import type { Engine } from '../src/plugin.ts';
-import claude from './claude.ts';
-import codex from './codex.ts';
-import rehearsal from './rehearsal.ts';
+import * as builtin from './builtin.ts';
+import * as optional from './optional.ts';
 
-/** Offered unless switched off. */
-export const builtinEngines: Engine[] = [claude, codex];
+export const builtinEngines = inOrder(Object.values(builtin));
+export const optionalEngines = inOrder(Object.values(optional));
 
-/** Offered only when the configuration or a flag names them. */
-export const optionalEngines: Engine[] = [rehearsal];
+/** Those that can work on files come first; each kind by its name. */
+function inOrder(engines: Engine[]): Engine[] {
+  return engines.sort(
+    (a, b) => b.kind.localeCompare(a.kind) || a.name.localeCompare(b.name)
+  );
+}

@@ -60,11 +60,21 @@ const launcherImports = {
   renderChunk: (code) => code.replaceAll(/\bimport\(/g, 'dynamicImport(')
 };
 
+// Loaded from node_modules at first use, if ever.
+const lazy = [
+  'cosmiconfig',
+  '@anthropic-ai/sdk',
+  '@google/genai',
+  '@mistralai/mistralai',
+  '@pydantic/genai-prices',
+  'openai'
+];
+
 async function bundle(input, file, options = {}) {
   const build = await rolldown({
     input: join(root, input),
     platform: 'node',
-    external: options.external ?? ['cosmiconfig'],
+    external: [...lazy, ...(options.external ?? [])],
     resolve: { alias: options.alias ?? {} },
     plugins: options.plugins ?? [],
     ...(options.treeshake ? { treeshake: options.treeshake } : {})
@@ -88,10 +98,11 @@ try {
     bundle('src/cli/main.ts', 'cli.cjs', { alias: stubs }),
     bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
     bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
+    bundle('src/cli/api-agent.ts', 'api-agent.js', { format: 'esm' }),
     bundle('plugins/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
     bundle('src/index.ts', 'index.js', {
       format: 'esm',
-      external: ['cosmiconfig', 'zod', 'cross-spawn']
+      external: ['zod', 'cross-spawn']
     })
   ]);
   writeLauncher();

@@ -7,6 +7,7 @@ import { HostError } from './core/errors.ts';
 
 const access = z.enum(['read', 'write', 'full']);
 const seconds = z.number().min(0).max(604_800);
+const dollars = z.number().min(0);
 const count = z.number().int().min(1);
 
 const engineSettings = z
@@ -18,6 +19,10 @@ const engineSettings = z
     timeoutSeconds: seconds.optional(),
     idleTimeoutSeconds: seconds.optional().describe('0: never'),
     baseUrl: z.url().optional().describe('another address of the provider'),
+    stream: z
+      .boolean()
+      .optional()
+      .describe('API engines: false where the address cannot stream'),
     env: z.record(z.string(), z.string()).optional().describe('added variables')
   })
   .describe('Settings of one engine; naming one switches it on');
@@ -37,6 +42,20 @@ export const configSchema = z.strictObject({
   maxConcurrent: count
     .default(8)
     .describe('CLI agents at work at once in the workspace; more are queued'),
+  maxConcurrentApi: count
+    .default(16)
+    .describe('API agents at work at once in the workspace; more are queued'),
+  prices: z
+    .record(
+      z.string(),
+      z.strictObject({
+        input: dollars,
+        output: dollars,
+        cached: dollars.optional()
+      })
+    )
+    .default({})
+    .describe('US dollars per million tokens, by model; before the published'),
   maxDepth: count.default(2).describe('agents that agents may spawn'),
   onDisconnect: z
     .enum(['keep', 'stop'])

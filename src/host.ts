@@ -1,10 +1,9 @@
 import { dirname, join } from 'node:path';
 import { builtinEngines, optionalEngines } from '../plugins/index.ts';
-import { createProcesses } from './adapters/child-process/processes.ts';
 import { baseDirectoryOf, type Config } from './config.ts';
-import { AuditViews } from './core/audit/audit-views.ts';
-import { Journal, journalPath } from './core/audit/journal.ts';
-import { createRedactor, secretsIn } from './core/audit/redact.ts';
+import type { AuditViews } from './core/audit/audit-views.ts';
+import type { Journal } from './core/audit/journal.ts';
+import { ApiKeys } from './core/engines/api-keys.ts';
 import { chooseEngines } from './core/engines/choose-engines.ts';
 import { EngineRegistry } from './core/engines/engine-registry.ts';
 import { loadEngines } from './core/engines/load-engines.ts';
@@ -14,14 +13,10 @@ import { type ContinueRequest, continueRun } from './core/runs/continue-run.ts';
 import type { Processes } from './core/runs/ports.ts';
 import { recentlyEnded } from './core/runs/recent.ts';
 import type { Run } from './core/runs/run.ts';
-import { RunStore } from './core/runs/run-store.ts';
-import { RunTracker } from './core/runs/run-tracker.ts';
-import {
-  type Spawned,
-  Spawner,
-  type SpawnRequest
-} from './core/runs/spawner.ts';
-import { disconnectQueued, RunStarter } from './core/runs/starter.ts';
+import type { RunStore } from './core/runs/run-store.ts';
+import type { RunTracker } from './core/runs/run-tracker.ts';
+import type { Spawned, Spawner, SpawnRequest } from './core/runs/spawner.ts';
+import { disconnectQueued, type RunStarter } from './core/runs/starter.ts';
 import { cancelRun, end } from './core/runs/stopper.ts';
 import {
   type WaitOptions,
@@ -29,8 +24,8 @@ import {
   waitForRuns
 } from './core/runs/waiter.ts';
 import { removeLeftovers } from './core/state/atomic-file.ts';
-import { distDirectory } from './dist-directory.ts';
-import { log } from './log.ts';
+import { log, logProblem } from './log.ts';
+import { wire } from './wiring.ts';
 
 /** One process's hold on a workspace: everything wired, nothing started. */
 export class Host {
@@ -39,6 +34,7 @@ export class Host {
   readonly store: RunStore;
   readonly tracker: RunTracker;
   readonly processes: Processes;
+  readonly keys: ApiKeys;
   readonly journal: Journal;
   readonly headDirectory: string;
   readonly #views: AuditViews;
@@ -46,74 +42,19 @@ export class Host {
   readonly #spawner: Spawner;
   #stopWatching = (): void => undefined;
 
-  constructor(config: Config, registry: EngineRegistry) {
+  constructor(config: Config, registry: EngineRegistry, keys: ApiKeys) {
+    const parts = wire(config, registry, keys);
     this.config = config;
     this.registry = registry;
-    const state = join(config.workspace, '.agents');
-    const logDirectory = join(config.workspace, 'logs');
-    const redact = createRedactor(
-      [
-        process.env,
-        ...Object.values(config.engines).map(({ env }) => env ?? {})
-      ].flatMap(secretsIn)
-    );
-    this.headDirectory = join(state, 'heads');
-    this.store = new RunStore(state);
-    this.processes = createProcesses(distDirectory());
-    this.journal = new Journal(
-      journalPath(logDirectory),
-      this.headDirectory,
-      redact
-    );
-    this.tracker = new RunTracker({
-      store: this.store,
-      journal: this.journal,
-      processes: this.processes,
-      // What is not offered here may have been started elsewhere.
-      engineOf: (name) => registry.known(name),
-      onChange: () => {
-        this.#starter.pump();
-        this.#views.touch();
-      },
-      onProblem
-    });
-    this.#starter = new RunStarter({
-      registry,
-      store: this.store,
-      processes: this.processes,
-      maxConcurrent: config.maxConcurrent,
-      onEnded: (id) => {
-        this.tracker.look(id).catch(onProblem);
-        this.#starter.pump();
-      }
-    });
-    this.#spawner = new Spawner({
-      registry,
-      store: this.store,
-      journal: this.journal,
-      processes: this.processes,
-      tracker: this.tracker,
-      starter: this.#starter,
-      settings: {
-        workspace: config.workspace,
-        maxAccess: config.maxAccess,
-        maxDepth: config.maxDepth,
-        outputLimitBytes: config.outputLimitMegabytes * 1024 * 1024,
-        onDisconnect: config.onDisconnect,
-        depth: Number(process.env.TROUPE_DEPTH) || 0,
-        parent: process.env.TROUPE_AGENT_ID ?? null
-      }
-    });
-    this.#views = new AuditViews({
-      journal: this.journal,
-      logDirectory,
-      workspace: config.workspace,
-      maximumEntries: config.iac.entries,
-      maximumBytes: config.iac.megabytes * 1024 * 1024,
-      redact,
-      active: () => this.#activeAgents(),
-      onProblem
-    });
+    this.keys = keys;
+    this.store = parts.store;
+    this.tracker = parts.tracker;
+    this.processes = parts.processes;
+    this.journal = parts.journal;
+    this.headDirectory = parts.headDirectory;
+    this.#views = parts.views;
+    this.#starter = parts.starter;
+    this.#spawner = parts.spawner;
   }
 
   /** Looks after the workspace's runs and views until `close`. */
@@ -133,7 +74,7 @@ export class Host {
       for (const directory of [this.store.drafts, logs, join(logs, 'archive')])
         removeLeftovers(directory);
     } catch (problem) {
-      onProblem(problem);
+      logProblem(problem);
     }
   }
 
@@ -144,7 +85,7 @@ export class Host {
   }
 
   async #lookAfterRuns(): Promise<void> {
-    await this.tracker.tick().catch(onProblem);
+    await this.tracker.tick().catch(logProblem);
     this.#starter.pump();
   }
 
@@ -204,14 +145,6 @@ export class Host {
     const { store, journal, processes, tracker } = this;
     return { store, journal, processes, tracker, starter: this.#starter };
   }
-
-  async #activeAgents() {
-    const runs = await this.tracker.active();
-    return runs.map(({ record, status }) => ({
-      ...record,
-      queued: status === 'queued'
-    }));
-  }
 }
 
 /**
@@ -221,6 +154,10 @@ export class Host {
  */
 export async function createHost(config: Config): Promise<Host> {
   const loaded = await loadEngines(config.plugins, baseDirectoryOf(config));
+  const keys = new ApiKeys({
+    directories: [config.workspace, baseDirectoryOf(config)],
+    onProblem: log
+  });
   const { engines, others, faults } = chooseEngines({
     builtin: builtinEngines,
     optional: optionalEngines,
@@ -228,6 +165,7 @@ export async function createHost(config: Config): Promise<Host> {
     settings: config.engines,
     only: config.onlyEngines,
     also: config.alsoEngines ?? [],
+    hasKey: (engine) => keys.find(engine) !== undefined,
     faults: loaded.faults
   });
   for (const { plugin, problem } of faults)
@@ -239,12 +177,10 @@ export async function createHost(config: Config): Promise<Host> {
       `${fault.plugin} was left out: ${fault.problem}.`,
       'Mend it, or start without --strict to go on without it.'
     );
+  keys.remember([...engines, ...others]);
   return new Host(
     config,
-    new EngineRegistry(engines, config.engines, faults, others)
+    new EngineRegistry(engines, config.engines, faults, others, loaded.engines),
+    keys
   );
-}
-
-function onProblem(problem: unknown): void {
-  log(problem instanceof Error ? problem.message : String(problem));
 }

@@ -6,3 +6,7 @@ export function log(message: string): void {
     // Nobody reads stderr any more; the work goes on.
   }
 }
+
+export function logProblem(problem: unknown): void {
+  log(problem instanceof Error ? problem.message : String(problem));
+}

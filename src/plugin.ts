@@ -83,6 +83,8 @@ export interface Reply {
   usage?: Usage;
   /** `session`: the numbers count the whole session, not this run alone. */
   usageScope?: 'run' | 'session';
+  /** Of `usage.prompt_tokens`, those the provider had cached. */
+  cachedTokens?: number;
   /** US dollars, as the engine reports them. Never a guess. */
   costUsd?: number;
   /** What it is doing now, one line. */
@@ -162,17 +164,59 @@ export interface CliEngine extends EngineBasics {
   };
 }
 
+/** One question to a provider. */
+export interface ApiRequest {
+  prompt: string;
+  /** Already resolved from aliases and the engine's default. */
+  model: string;
+  systemPrompt?: string;
+  /** What was said before in this conversation, oldest first. */
+  turns: Turn[];
+  /** Another address of the provider, for proxies and tests. */
+  baseUrl?: string;
+  /** False when the user's settings say that the address cannot stream. */
+  stream: boolean;
+}
+
+/** A prompt and its whole answer. */
+export interface Turn {
+  prompt: string;
+  answer: string;
+}
+
+/** What the host lends an API engine for one call. */
+export interface ApiTools {
+  /** Empty for an engine that needs none. */
+  apiKey: string;
+  /** Aborted when the run is stopped. */
+  signal: AbortSignal;
+  /**
+   * Retries what is worth it, watches for silence and keeps status and
+   * request id. Hand it to the SDK, with the SDK's own retries off.
+   */
+  fetch: typeof fetch;
+  /** Call with each piece of a streamed answer: shown as progress and kept. */
+  onText: (piece: string) => void;
+}
+
 /** A provider reached over HTTP: text in, text out. */
 export interface ApiEngine extends EngineBasics {
   kind: 'api';
-  /** Names of its key, best first. */
+  /** Names of its key, best first; empty when it needs none. */
   keyNames: string[];
   /** Where to get a key. */
   keyUrl?: string;
-  generate: (
-    request: EngineRequest,
-    tools: { apiKey: string; signal: AbortSignal; fetch: typeof fetch }
-  ) => Promise<Reply>;
+  /**
+   * The provider's id in @pydantic/genai-prices, to reckon costs. Without
+   * it costs are those of the reply or of the configuration's `prices`.
+   */
+  prices?: string;
+  /**
+   * Asks once. A rejected promise is a failed run: the host reads status,
+   * network and abort from its own `fetch`. An answer that was cut short
+   * must come back with `failure`, or with `finished: false`.
+   */
+  generate: (request: ApiRequest, tools: ApiTools) => Promise<Reply>;
 }
 
 export type Engine = CliEngine | ApiEngine;

@@ -23,7 +23,8 @@ export interface EngineFacts {
 /** A key by name only: its value is nobody's business. */
 export interface VisibleKey {
   name: string;
-  from: 'environment';
+  /** `environment`, or the path of the key file. */
+  from: string;
 }
 
 export function factsOf(host: Host, engine: Engine): EngineFacts {
@@ -31,13 +32,13 @@ export function factsOf(host: Host, engine: Engine): EngineFacts {
   const isCli = engine.kind === 'cli';
   const command = isCli ? registry.commandOf(engine) : null;
   const path = command === null ? undefined : processes.locate(command);
-  const keys = visibleKeys(engine);
+  const keys = visibleKeys(host, engine);
   return {
     name: engine.name,
     kind: engine.kind,
     tool: toolNameOf(engine),
     description: engine.description,
-    available: isCli ? path !== undefined : keys.length > 0,
+    available: isCli ? path !== undefined : host.keys.isReady(engine),
     command,
     path: path ?? null,
     access: isCli ? accessOf(engine) : null,
@@ -69,21 +70,19 @@ function accessOf(engine: Engine) {
 
 const secretName = /(API_?KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/i;
 
-/** Set in our environment, and an engine's to use. */
-function visibleKeys(engine: Engine): VisibleKey[] {
-  const names =
-    engine.kind === 'api' ? engine.keyNames : (engine.env?.keep ?? []);
+/** The key an API would get; variables with keys that a program would see. */
+function visibleKeys(host: Host, engine: Engine): VisibleKey[] {
+  if (engine.kind === 'api') {
+    const key = host.keys.find(engine);
+    return key ? [{ name: key.name, from: key.from }] : [];
+  }
+  const kept = engine.env?.keep ?? [];
   return Object.entries(process.env)
-    .filter(([name, value]) => value && isKeyOf(name, names, engine.kind))
+    .filter(([name, value]) => value && isKeyOf(name, kept))
     .map(([name]) => ({ name, from: 'environment' }));
 }
 
-function isKeyOf(
-  name: string,
-  patterns: string[],
-  kind: 'cli' | 'api'
-): boolean {
-  if (kind === 'api') return patterns.includes(name);
+function isKeyOf(name: string, patterns: string[]): boolean {
   const kept = patterns.some((pattern) =>
     pattern.endsWith('*')
       ? name.startsWith(pattern.slice(0, -1))

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Processes } from '../../core/runs/ports.ts';
 import type { ProcessIdentity } from '../../core/runs/run.ts';
 import { killTree } from './kill-tree.ts';
@@ -8,12 +9,17 @@ import { isWindows, killWindowsTree } from './windows.ts';
 
 /**
  * The machine's processes behind the core's port.
- * @param programs the folder of the reaper and the Windows supervisor
+ * @param programs the folder of the reaper, the API agent and the Windows
+ *   supervisor
  */
 export function createProcesses(programs: string): Processes {
   const self = thisProcess();
   return {
     self,
+    apiAgent: {
+      command: process.execPath,
+      args: [join(programs, 'api-agent.js')]
+    },
     locate: (command) => locate(command),
     liveness: (identity) => liveness(identity, self),
     launch: (request) => supervise(request, programs),

@@ -7,7 +7,8 @@ import { HostError } from '../../core/errors.ts';
 import { createHost, type Host } from '../../host.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
 import { serve } from '../../interfaces/mcp/server.ts';
-import { log } from '../../log.ts';
+import { log, logProblem } from '../../log.ts';
+import { ownStdout, surviveStrays } from '../own-stdout.ts';
 
 /** Flags of `troupe mcp`. Parsed without the command line's library: start-up counts. */
 export const mcpFlags = {
@@ -35,6 +36,8 @@ function refuse(error: unknown): never {
 }
 
 async function start(args: string[]): Promise<void> {
+  const stdout = ownStdout();
+  surviveStrays(logProblem);
   const { values } = parseArgs({ args, options: mcpFlags, strict: true });
   const flags = {
     ...values,
@@ -62,7 +65,7 @@ async function start(args: string[]): Promise<void> {
   };
   await serve(
     { host, life, ...(nowhere ? { relocate } : {}) },
-    new StdioServerTransport()
+    new StdioServerTransport(process.stdin, stdout)
   );
 }
 

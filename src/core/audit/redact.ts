@@ -28,15 +28,16 @@ export const longestSecret = 9000;
 export type Redact = (text: string, from?: number, to?: number) => string;
 
 /**
- * A redactor for every value the host knows to be a key, and for common token
- * shapes. Best effort: an encoded or split secret passes, and SECURITY.md
+ * A redactor for every value the host knows to be a key at that moment, and
+ * for common token shapes. Best effort: an encoded or split secret passes, and SECURITY.md
  * says so.
  */
-export function createRedactor(secrets: string[]): Redact {
-  const known = [...new Set(secrets)].filter(
-    (secret) => secret.length >= shortestSecret
-  );
+export function createRedactor(secrets: string[] | (() => string[])): Redact {
   return (text, from = 0, to = text.length) => {
+    const all = typeof secrets === 'function' ? secrets() : secrets;
+    const known = [...new Set(all)].filter(
+      (secret) => secret.length >= shortestSecret
+    );
     let clean = '';
     let position = from;
     for (const [start, end] of secretSpans(text, known)) {

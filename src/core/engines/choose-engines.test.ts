@@ -20,6 +20,7 @@ function choose(changes: Partial<EngineChoice> = {}) {
     only: undefined,
     also: [],
     faults: [],
+    hasKey: () => false,
     ...changes
   });
   return {

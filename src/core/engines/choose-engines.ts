@@ -1,11 +1,11 @@
-import type { Engine } from '../../plugin.ts';
+import type { ApiEngine, Engine } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
 import type { EngineSettings, PluginFault } from './engine-registry.ts';
 
 export interface EngineChoice {
   /** Offered unless switched off. */
   builtin: Engine[];
-  /** Offered when settings or a flag name them. */
+  /** Offered when settings or a flag name them, or when their key is there. */
   optional: Engine[];
   /** Brought by plugins; they take the place of a built-in of their name. */
   loaded: Engine[];
@@ -15,6 +15,8 @@ export interface EngineChoice {
   /** Named besides; no fault when there are none of that name. */
   also: string[];
   faults: PluginFault[];
+  /** Whether an API engine could be asked. */
+  hasKey: (engine: ApiEngine) => boolean;
 }
 
 /**
@@ -42,7 +44,10 @@ export function chooseEngines(choice: EngineChoice): {
     Object.hasOwn(settings, name) || wanted.includes(name);
   const engines = [
     ...builtin,
-    ...optional.filter(({ name }) => named(name)),
+    ...optional.filter(
+      (engine) =>
+        named(engine.name) || (engine.kind === 'api' && choice.hasKey(engine))
+    ),
     ...loaded
   ].filter(
     ({ name }) =>

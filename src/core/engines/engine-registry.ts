@@ -9,6 +9,7 @@ export interface EngineSettings {
   timeoutSeconds?: number | undefined;
   idleTimeoutSeconds?: number | undefined;
   baseUrl?: string | undefined;
+  stream?: boolean | undefined;
   env?: Record<string, string> | undefined;
 }
 
@@ -24,18 +25,24 @@ export class EngineRegistry {
   readonly #settings: Record<string, EngineSettings>;
   readonly faults: PluginFault[];
   readonly #others: Engine[];
+  readonly #plugins: Engine[];
 
-  /** @param others not offered here, but perhaps by another server */
+  /**
+   * @param others not offered here, but perhaps by another server
+   * @param plugins those of `engines` that the configuration brings
+   */
   constructor(
     engines: Engine[],
     settings: Record<string, EngineSettings>,
     faults: PluginFault[] = [],
-    others: Engine[] = []
+    others: Engine[] = [],
+    plugins: Engine[] = []
   ) {
     for (const engine of engines) this.#engines.set(engine.name, engine);
     this.#settings = settings;
     this.faults = faults;
     this.#others = others;
+    this.#plugins = plugins;
   }
 
   /** In the order they were registered. */
@@ -50,6 +57,11 @@ export class EngineRegistry {
   /** Also an engine that is not offered: its agents have to be read. */
   known(name: string): Engine | undefined {
     return this.find(name) ?? this.#others.find((other) => other.name === name);
+  }
+
+  /** Brought by a plugin, not built in. */
+  isPlugin(engine: Engine): boolean {
+    return this.#plugins.includes(engine);
   }
 
   /** @throws HostError `unknown_engine` with the names there are. */

@@ -66,14 +66,14 @@ const allowed = [
  * user's settings add, and our marks. Everything else stays here.
  */
 export function childEnvironment(
-  engine: CliEngine,
+  { env }: Pick<CliEngine, 'env'>,
   request: EngineRequest,
   record: Pick<RunRecord, 'agent_id' | 'depth'>,
   directory: string,
   configured: Record<string, string> = {},
   from: Record<string, string | undefined> = process.env
 ): Record<string, string> {
-  const { keep = [], drop = [], set } = engine.env ?? {};
+  const { keep = [], drop = [], set } = env ?? {};
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(from)) {
     if (value === undefined || matches(name, drop)) continue;

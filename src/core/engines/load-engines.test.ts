@@ -104,7 +104,7 @@ test.each([
   [{ command: '' }, /command/],
   [{ args: ['-p'] }, /args: must be a function/],
   [{ read: {} }, /read: must be a function/],
-  [{ kind: 'api', keyNames: [] }, /keyNames/],
+  [{ kind: 'api', keyNames: 'K' }, /keyNames/],
   [{ kind: 'api', keyNames: ['K'] }, /generate: must be a function/]
 ])('%j is refused by its field', async (change, reason) => {
   expect(await problemOf({ ...engine, ...change })).toMatch(reason);

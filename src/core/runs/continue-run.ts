@@ -1,6 +1,7 @@
 import type { Failure } from '../../plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
+import type { RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 import { reserveTurn } from './session-turns.ts';
@@ -51,8 +52,14 @@ export async function continueRun(
     cwd: run.record.cwd,
     access: run.record.access,
     ...(run.record.model === null ? {} : { model: run.record.model }),
+    ...(engine.kind === 'api' ? briefOf(run.record) : {}),
     ...(free ? { continues: { agentId, sessionId } } : { failure: busy })
   });
+}
+
+/** An API has forgotten it. */
+function briefOf({ system_prompt }: RunRecord) {
+  return system_prompt === null ? {} : { systemPrompt: system_prompt };
 }
 
 /** One live turn a session; a second one is recorded as failed. */

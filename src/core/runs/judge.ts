@@ -130,13 +130,12 @@ const signals = new Map([
 ]);
 
 function fromFailure(failure: Failure): Verdict {
-  return failed(
-    failure.code === 'canceled' || failure.code === 'interrupted'
-      ? failure.code
-      : 'failed',
-    failure.code,
-    failure.message
-  );
+  return failed(statusOf(failure.code), failure.code, failure.message);
+}
+
+function statusOf(code: FailureCode): EndStatus {
+  if (code === 'canceled' || code === 'interrupted') return code;
+  return code === 'timeout' || code === 'idle_timeout' ? 'timeout' : 'failed';
 }
 
 function failed(

@@ -25,9 +25,10 @@ export function newRecord(
       : capped(request.access ?? 'full', settings.maxAccess);
   const requestId = request.requestId ?? null;
   const reserved = attempt === 0 ? request.agentId : undefined;
+  const id = reserved ?? store.newId(requestId, attempt);
   return {
     v: 1,
-    agent_id: reserved ?? store.newId(requestId, attempt),
+    agent_id: id,
     engine: engine.name,
     label: labelOf(engine),
     kind: engine.kind,
@@ -50,7 +51,9 @@ export function newRecord(
     parent: settings.parent,
     depth: settings.depth + 1,
     continues: request.continues?.agentId ?? null,
-    session_id: request.continues?.sessionId ?? null
+    // An API keeps no session: ours is named after its first agent.
+    session_id:
+      request.continues?.sessionId ?? (engine.kind === 'api' ? id : null)
   };
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Processes } from './ports.ts';
+import type { RunRecord } from './run.ts';
 import { setStarting, startingSince } from './run-files.ts';
 import { liveStateOf } from './run-state.ts';
 import type { RunStore } from './run-store.ts';
@@ -11,21 +12,28 @@ const announcedMs = 2000;
 export interface PlacesDependencies {
   store: RunStore;
   processes: Processes;
-  maxConcurrent: number;
 }
 
 /**
- * The places for agents at work that all servers of a workspace share, without
- * a lock. Who wants one first announces it, in a file `starting` in the
+ * The places for agents of one kind that all servers of a workspace share,
+ * without a lock. Who wants one first announces it, in a file `starting` in the
  * agent's folder, and counts afterwards: of two that take the last place at
  * once the later one sees both announcements, and whoever counts too many
  * takes his back. A server that was paused or killed in between holds up a
  * place for two seconds at most.
  */
 export class Places {
+  readonly kind: RunRecord['kind'];
+  readonly #limit: number;
   readonly #with: PlacesDependencies;
 
-  constructor(dependencies: PlacesDependencies) {
+  constructor(
+    kind: RunRecord['kind'],
+    limit: number,
+    dependencies: PlacesDependencies
+  ) {
+    this.kind = kind;
+    this.#limit = limit;
     this.#with = dependencies;
   }
 
@@ -37,13 +45,14 @@ export class Places {
     agentId: string,
     ours: ReadonlySet<string>
   ): 'taken' | 'full' | 'contended' {
-    const { store, maxConcurrent } = this.#with;
+    const { store } = this.#with;
+    const limit = this.#limit;
     const all = new Set(ours).add(agentId);
-    if (all.size > maxConcurrent) return 'full';
-    if (all.size + this.#others(all) > maxConcurrent) return 'contended';
+    if (all.size > limit) return 'full';
+    if (all.size + this.#others(all) > limit) return 'contended';
     const directory = store.directoryOf(agentId);
     setStarting(directory, true);
-    if (all.size + this.#others(all) <= maxConcurrent) return 'taken';
+    if (all.size + this.#others(all) <= limit) return 'taken';
     setStarting(directory, false);
     return 'contended';
   }
@@ -57,7 +66,7 @@ export class Places {
       const claimed = existsSync(join(directory, 'claim'));
       if (!claimed && !isAnnounced(directory)) return false;
       const record = store.recordOf(id);
-      if (!record || store.outcomeOf(id)) return false;
+      if (record?.kind !== this.kind || store.outcomeOf(id)) return false;
       return liveStateOf(record, directory, processes) === 'running';
     }).length;
   }

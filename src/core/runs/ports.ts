@@ -47,6 +47,8 @@ export interface Processes {
   launch(request: LaunchRequest): Launched;
   /** Ends a run's whole process tree: TERM, 3 s, KILL. */
   stop(target: StopTarget): Promise<StopReport>;
+  /** The command that asks an API engine, given its task on stdin. */
+  apiAgent: { command: string; args: string[] };
   /** Absolute path of a program, or undefined when it is not installed. */
   locate(command: string): string | undefined;
 }

@@ -1,25 +1,41 @@
 import { join } from 'node:path';
-import type { CliEngine, Reply } from '../../plugin.ts';
+import type { CliEngine, Engine, Reply } from '../../plugin.ts';
+import { readApiEvent } from '../engines/api-task.ts';
 import { LineReader } from '../state/line-reader.ts';
 import { readEnds, sizeOf } from '../state/text-file.ts';
+
+import type { RunRecord } from './run.ts';
 
 /** A longer line of JSON is not a reply any more. */
 const maximumLineBytes = 32 * 1024 * 1024;
 /** How much of a plain engine's stdout is kept in memory. */
 const plainEndChars = 32 * 1024;
 
+/** As much of an engine as its output needs to be read. */
+type Readable = Pick<CliEngine, 'name' | 'read'>;
+
+/** How a run's output is read; undefined when its engine is not known here. */
+export function readableOf(
+  kind: RunRecord['kind'],
+  engine: Engine | undefined
+): Readable | undefined {
+  // API agents are programs of our own, whatever the engine.
+  if (kind === 'api') return { name: 'api', read: readApiEvent };
+  return engine?.kind === 'cli' ? engine : undefined;
+}
+
 /**
  * Follows one run's stdout and folds its events into a reply, from where it
  * stopped the last time. Lines that are not JSON are passed over.
  */
 export class ReplyReader {
-  readonly #engine: CliEngine;
+  readonly #engine: Readable;
   readonly #path: string;
   readonly #lines: LineReader;
   #busy: Promise<void> = Promise.resolve();
   #reply: Reply = { text: '', finished: false };
 
-  constructor(engine: CliEngine, directory: string) {
+  constructor(engine: Readable, directory: string) {
     this.#engine = engine;
     this.#path = join(directory, 'stdout');
     this.#lines = new LineReader(this.#path, maximumLineBytes);

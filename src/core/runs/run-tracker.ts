@@ -4,7 +4,7 @@ import type { Reply } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
 import { sizeOf } from '../state/text-file.ts';
 import type { Processes } from './ports.ts';
-import { ReplyReader } from './reply-reader.ts';
+import { ReplyReader, readableOf } from './reply-reader.ts';
 import type { Run, RunRecord } from './run.ts';
 import {
   claimNeverStarts,
@@ -86,7 +86,7 @@ export class RunTracker {
   #isForOwner(record: RunRecord): boolean {
     const { engineOf, processes } = this.#with;
     return (
-      engineOf(record.engine) === undefined &&
+      !readableOf(record.kind, engineOf(record.engine)) &&
       processes.liveness(record.owner) === 'alive'
     );
   }
@@ -112,11 +112,13 @@ export class RunTracker {
   /** What a running agent has said so far. */
   async reply(agentId: string): Promise<Reply | undefined> {
     const { store, engineOf } = this.#with;
-    const engine = engineOf(store.recordOf(agentId)?.engine ?? '');
-    if (engine?.kind !== 'cli') return undefined;
+    const record = store.recordOf(agentId);
+    const engine = engineOf(record?.engine ?? '');
+    const readable = record && readableOf(record.kind, engine);
+    if (!readable) return undefined;
     const reader =
       this.#readers.get(agentId) ??
-      new ReplyReader(engine, store.directoryOf(agentId));
+      new ReplyReader(readable, store.directoryOf(agentId));
     this.#readers.set(agentId, reader);
     return reader.read();
   }

@@ -43,16 +43,25 @@ export function usageBefore(
   store: RunStore
 ): Usage | undefined {
   if (session_id === null || continues === null) return undefined;
-  const directory = turnsDirectory(engine, session_id, store);
-  const holders = turnsIn(directory).map(
-    (turn) => readIfThere(join(directory, String(turn))) ?? ''
-  );
+  const holders = holdersOf(engine, session_id, store);
   const earlier = holders.slice(0, holders.indexOf(agent_id));
   for (const holder of [...earlier.reverse(), continues]) {
     const usage = store.outcomeOf(holder)?.session_usage;
     if (usage) return usage;
   }
   return undefined;
+}
+
+/** The agents that have continued a session, in order. */
+export function holdersOf(
+  engine: string,
+  sessionId: string,
+  store: RunStore
+): string[] {
+  const directory = turnsDirectory(engine, sessionId, store);
+  return turnsIn(directory).map(
+    (turn) => readIfThere(join(directory, String(turn))) ?? ''
+  );
 }
 
 /** Numbers of the turns so far, in order. */

@@ -12,7 +12,7 @@ import { readIfThere, replaceFile } from '../state/atomic-file.ts';
 import { LineReader } from '../state/line-reader.ts';
 import { readSlice, sizeOf, tailOf } from '../state/text-file.ts';
 import { judge } from './judge.ts';
-import { ReplyReader } from './reply-reader.ts';
+import { ReplyReader, readableOf } from './reply-reader.ts';
 import type { Outcome, RunRecord } from './run.ts';
 import {
   addEvent,
@@ -50,7 +50,7 @@ export async function settle(
   if (!record) throw new Error(`No record of agent ${agentId}`);
   const directory = store.directoryOf(agentId);
   const engine = engineOf(record.engine);
-  const reply = await finalReply(engine, directory);
+  const reply = await finalReply(record.kind, engine, directory);
   const outcome = await conclude(record, directory, engine, reply, store);
   if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
   addEvent(directory, { type: 'finished', status: outcome.status });
@@ -131,11 +131,12 @@ export async function finishedEvent(
 }
 
 async function finalReply(
+  kind: RunRecord['kind'],
   engine: Engine | undefined,
   directory: string
 ): Promise<Reply> {
-  if (engine?.kind === 'cli')
-    return new ReplyReader(engine, directory).read(true);
+  const readable = readableOf(kind, engine);
+  if (readable) return new ReplyReader(readable, directory).read(true);
   return {
     text: '',
     finished: false,

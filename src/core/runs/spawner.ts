@@ -1,13 +1,9 @@
 import { basename } from 'node:path';
-import type {
-  Access,
-  CliEngine,
-  Engine,
-  EngineRequest,
-  Failure
-} from '../../plugin.ts';
+import type { Access, Engine, EngineRequest, Failure } from '../../plugin.ts';
 import { type Journal, spawnedEvent } from '../audit/journal.ts';
+import { type ApiKeys, missingKey } from '../engines/api-keys.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
+import type { Prices } from '../engines/price.ts';
 import { HostError, storageError } from '../errors.ts';
 import { resolveDirectory } from './containment.ts';
 import { checkTexts, newRecord, outcomeOfRefused } from './new-record.ts';
@@ -18,6 +14,7 @@ import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 import { finishedEvent } from './settle.ts';
 import type { RunStarter } from './starter.ts';
+import { stdinOf } from './stdin.ts';
 
 export interface SpawnRequest {
   engine: string;
@@ -46,6 +43,8 @@ export interface Spawned {
 
 export interface SpawnerSettings {
   workspace: string;
+  configFile: string | null;
+  prices: Prices;
   maxAccess: Access;
   maxDepth: number;
   outputLimitBytes: number;
@@ -57,6 +56,7 @@ export interface SpawnerSettings {
 
 export interface SpawnerDependencies {
   registry: EngineRegistry;
+  keys: ApiKeys;
   store: RunStore;
   journal: Journal;
   processes: Processes;
@@ -127,8 +127,14 @@ export class Spawner {
   }
 
   #cannotStart(engine: Engine): Failure | undefined {
-    const { registry, processes } = this.#with;
-    if (engine.kind !== 'cli') return undefined;
+    const { registry, processes, keys } = this.#with;
+    if (engine.kind === 'api')
+      return keys.isReady(engine)
+        ? undefined
+        : {
+            code: 'not_logged_in',
+            message: missingKey(engine, labelOf(engine))
+          };
     const command = registry.commandOf(engine);
     if (processes.locate(command)) return undefined;
     const how = engine.install ? ` Install it with: ${engine.install}` : '';
@@ -146,7 +152,8 @@ export class Spawner {
   ): boolean {
     const { store, registry } = this.#with;
     const engine = registry.get(record.engine);
-    const stdin = stdinOf(engine, this.#request(record, request.prompt));
+    const asked = this.#request(record, request.prompt);
+    const stdin = stdinOf(engine, asked, record, this.#with);
     const outcome = failure ? outcomeOfRefused(record, failure) : undefined;
     try {
       return store.create(record, request.prompt, stdin, outcome);
@@ -191,12 +198,4 @@ export class Spawner {
       ...(baseUrl === undefined ? {} : { baseUrl })
     };
   }
-}
-
-function stdinOf(engine: Engine, request: EngineRequest): string {
-  const cli: CliEngine | undefined = engine.kind === 'cli' ? engine : undefined;
-  if (cli?.stdin) return cli.stdin(request);
-  return request.systemPrompt === undefined
-    ? request.prompt
-    : `${request.systemPrompt}\n\n${request.prompt}`;
 }

@@ -1,10 +1,12 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CliEngine, EngineRequest } from '../../plugin.ts';
-import type { EngineRegistry } from '../engines/engine-registry.ts';
-import { childEnvironment } from '../engines/environment.ts';
+import type { EngineRequest } from '../../plugin.ts';
 import { Places } from './places.ts';
-import type { Processes } from './ports.ts';
+import {
+  type ProgramDependencies,
+  programOf,
+  silenceLimitOf
+} from './program.ts';
 import type { RunRecord, RunStatus } from './run.ts';
 import { addEvent, claimNeverStarts, requestStop } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
@@ -14,30 +16,35 @@ interface Waiting {
   request: EngineRequest;
 }
 
-export interface StarterDependencies {
-  registry: EngineRegistry;
+export interface StarterDependencies extends ProgramDependencies {
   store: RunStore;
-  processes: Processes;
+  /** CLI agents at work at once, in the whole workspace. */
   maxConcurrent: number;
+  /** The same for API agents. */
+  maxConcurrentApi: number;
   /** Called when a run that we started has ended. */
   onEnded: (agentId: string) => void;
 }
 
 /**
- * This server's queue, first in first out. Runs start while fewer than
- * `maxConcurrent` are at work in the workspace, whichever server has them.
+ * This server's queue, first in first out. Runs start while fewer of their
+ * kind than allowed are at work in the workspace, whichever server has them.
  */
 export class RunStarter {
   readonly #with: StarterDependencies;
   readonly #queue: Waiting[] = [];
-  readonly #started = new Set<string>();
-  readonly #places: Places;
+  readonly #started = new Map<string, RunRecord['kind']>();
+  readonly #places: Places[];
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(dependencies: StarterDependencies) {
     this.#with = dependencies;
-    this.#places = new Places(dependencies);
+    const { maxConcurrent, maxConcurrentApi } = dependencies;
+    this.#places = [
+      new Places('cli', maxConcurrent, dependencies),
+      new Places('api', maxConcurrentApi, dependencies)
+    ];
   }
 
   /** Queues a run, starts it when there is room, and says which it was. */
@@ -51,15 +58,26 @@ export class RunStarter {
 
   /** Starts what there is room for. */
   pump(): void {
+    for (const places of this.#places) this.#fill(places);
+  }
+
+  #fill(places: Places): void {
     while (!this.#closed) {
-      const [next] = this.#queue;
+      const next = this.#queue.find(
+        ({ record }) => record.kind === places.kind
+      );
       if (!next) return;
-      const place = this.#places.take(next.record.agent_id, this.#started);
+      const place = places.take(next.record.agent_id, this.#ours(places.kind));
       if (place === 'contended') this.#pumpSoon();
       if (place !== 'taken') return;
-      this.#queue.shift();
+      this.drop(next.record.agent_id);
       this.#start(next);
     }
+  }
+
+  #ours(kind: RunRecord['kind']): Set<string> {
+    const ours = [...this.#started].filter(([, its]) => its === kind);
+    return new Set(ours.map(([id]) => id));
   }
 
   /** At a random moment, or two servers would meet again and again. */
@@ -71,7 +89,7 @@ export class RunStarter {
 
   /** Ids of the runs this process started and has not seen end. */
   ownRunning(): string[] {
-    return [...this.#started];
+    return [...this.#started.keys()];
   }
 
   /** Drops what has not started: it never will. Returns the ids. */
@@ -85,7 +103,7 @@ export class RunStarter {
     );
   }
 
-  /** Takes a run out of the queue; it was claimed by a cancel. */
+  /** Takes a run out of the queue. */
   drop(agentId: string): void {
     const index = this.#queue.findIndex(
       ({ record }) => record.agent_id === agentId
@@ -101,31 +119,19 @@ export class RunStarter {
       this.#started.delete(id);
       onEnded(id);
     };
-    this.#started.add(id);
+    this.#started.set(id, record.kind);
     try {
       const engine = registry.get(record.engine);
-      if (engine.kind !== 'cli') throw new Error('not a CLI engine');
       // Else the system would say that the program is missing.
       if (!existsSync(record.cwd)) throw new Error(`${record.cwd} is gone`);
       addEvent(directory, { type: 'started', engine: engine.name });
       const { ended } = processes.launch({
         agentId: id,
         directory,
-        command: this.#program(engine),
-        args: [
-          ...(registry.settingsOf(engine.name).args ?? []),
-          ...engine.args(request)
-        ],
+        ...programOf(engine, request, record, directory, this.#with),
         cwd: record.cwd,
-        environment: childEnvironment(
-          engine,
-          request,
-          record,
-          directory,
-          registry.settingsOf(engine.name).env
-        ),
         timeoutSeconds: record.timeout_seconds,
-        idleTimeoutSeconds: record.idle_timeout_seconds,
+        idleTimeoutSeconds: silenceLimitOf(record),
         outputLimitBytes: record.output_limit_bytes,
         stopWithUs: record.on_disconnect === 'stop'
       });
@@ -137,11 +143,6 @@ export class RunStarter {
       this.#notLaunched(directory, error);
       queueMicrotask(done);
     }
-  }
-
-  #program(engine: CliEngine): string {
-    const command = this.#with.registry.commandOf(engine);
-    return this.#with.processes.locate(command) ?? command;
   }
 
   /**

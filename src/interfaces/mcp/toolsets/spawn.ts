@@ -156,7 +156,7 @@ function answer(
     const told = { error_code: failure.code, error: failure.message };
     if (failure.code === 'session_busy')
       return { ...facts, ...told, message: failure.message };
-    const ready = locateReady(host.registry, host.processes);
+    const ready = locateReady(host.registry, host.processes, host.keys);
     return {
       ...facts,
       ...told,

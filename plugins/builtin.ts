@@ -1,0 +1,7 @@
+/** Offered unless switched off. A new engine is a line here. */
+export { default as claude } from './claude.ts';
+export { default as codex } from './codex.ts';
+export { default as cursorAgent } from './cursor-agent.ts';
+export { default as gemini } from './gemini.ts';
+export { default as grok } from './grok.ts';
+export { default as mistral } from './mistral.ts';

@@ -1,0 +1,113 @@
+import type { Message, MessageParam } from '@anthropic-ai/sdk/resources';
+import type { ApiEngine, ApiRequest, Failure, Reply } from '../src/plugin.ts';
+import { withoutVersion } from './base-url.ts';
+import { count, record, records, text } from './json-fields.ts';
+
+/** The API wants a limit; this one is within that of every current model. */
+const maximumTokens = 32_000;
+/** The SDK's own limit would end long answers; the host has one. */
+const noTimeoutMs = 2 ** 31 - 1;
+
+/** Anthropic's models by API; for work on files there is `claude`. */
+export default {
+  kind: 'api',
+  name: 'claude-api',
+  label: 'Claude API',
+  description: 'Complex reasoning and review, by Anthropic.',
+  keyNames: ['ANTHROPIC_API_KEY'],
+  keyUrl: 'https://platform.claude.com/settings/keys',
+  models: {
+    default: 'claude-sonnet-5-5',
+    aliases: {
+      haiku: 'claude-haiku-5-5',
+      sonnet: 'claude-sonnet-5-5',
+      opus: 'claude-opus-5-5'
+    }
+  },
+  prices: 'anthropic',
+
+  async generate(request, { apiKey, signal, fetch, onText }) {
+    const { default: Anthropic } = await import('@anthropic-ai/sdk');
+    const { baseUrl } = request;
+    const client = new Anthropic({
+      apiKey,
+      fetch,
+      maxRetries: 0,
+      timeout: noTimeoutMs,
+      ...(baseUrl ? { baseURL: withoutVersion(baseUrl, 'v1') } : {})
+    });
+    const asked = {
+      model: request.model,
+      max_tokens: maximumTokens,
+      messages: messagesOf(request),
+      ...(request.systemPrompt ? { system: request.systemPrompt } : {})
+    };
+    if (!request.stream)
+      return readMessage(await client.messages.create(asked, { signal }));
+    const stream = client.messages.stream(asked, { signal });
+    stream.on('text', onText);
+    return readMessage(await stream.finalMessage());
+  }
+} satisfies ApiEngine;
+
+function messagesOf({ turns, prompt }: ApiRequest): MessageParam[] {
+  return [
+    ...turns.flatMap((turn): MessageParam[] => [
+      { role: 'user', content: turn.prompt },
+      { role: 'assistant', content: turn.answer }
+    ]),
+    { role: 'user', content: prompt }
+  ];
+}
+
+/** @throws TypeError when it is no answer of this API */
+function readMessage(message: Message): Reply {
+  const { content, model, usage, stop_reason } = { ...message };
+  if (!Array.isArray(content))
+    throw new TypeError('no "content" in the response');
+  const said = records(content).filter(({ type }) => type === 'text');
+  const failure = failureOf(text(stop_reason));
+  return {
+    text: said.map((block) => text(block.text)).join(''),
+    finished: text(stop_reason) !== '',
+    ...(text(model) && { model }),
+    ...readUsage(usage),
+    ...(failure && { failure })
+  };
+}
+
+function failureOf(reason: string): Failure | undefined {
+  switch (reason) {
+    case 'refusal':
+      return { code: 'content_refused', message: 'The model refused.' };
+    case 'max_tokens':
+      return {
+        code: 'output_limit',
+        message: `The answer was cut off at ${maximumTokens} tokens.`
+      };
+    case 'model_context_window_exceeded':
+      return {
+        code: 'context_too_long',
+        message: 'The conversation does not fit into the model.'
+      };
+    default:
+      return undefined;
+  }
+}
+
+/** Cached tokens are counted apart, but were part of the prompt. */
+function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
+  const usage = record(value);
+  const cachedTokens = count(usage.cache_read_input_tokens);
+  const prompt_tokens =
+    count(usage.input_tokens) +
+    count(usage.cache_creation_input_tokens) +
+    cachedTokens;
+  const completion_tokens = count(usage.output_tokens);
+  if (prompt_tokens + completion_tokens === 0) return {};
+  const total_tokens = prompt_tokens + completion_tokens;
+  return {
+    usage: { prompt_tokens, completion_tokens, total_tokens },
+    cachedTokens
+  };
+}

@@ -1,0 +1,213 @@
+import type {
+  Access,
+  CliEngine,
+  Failure,
+  FailureCode,
+  Reply
+} from '../src/plugin.ts';
+import {
+  count,
+  type Fields,
+  oneLine,
+  record,
+  records,
+  text
+} from './json-fields.ts';
+
+/**
+ * Cursor's command line. Reads AGENTS.md, CLAUDE.md and .cursor/rules by
+ * itself. Written from its documentation and from reports of what it does.
+ */
+export default {
+  kind: 'cli',
+  name: 'cursor-agent',
+  label: 'Cursor',
+  description:
+    'General coding with the models of a Cursor account. Reads, writes and runs commands.',
+  command: 'cursor-agent',
+  install: 'curl https://cursor.com/install -fsS | bash',
+  // The first Composer is gone.
+  models: { aliases: { 'composer-1': 'composer-2.5' } },
+  // We have not seen it hold anybody to anything.
+  access: { read: 'asked', write: 'asked', full: 'asked' },
+  resumes: true,
+  timeoutSeconds: 300,
+  tools: (access) =>
+    ({ read: 'mode ask', write: 'what Cursor allows', full: 'all' })[access],
+
+  args: ({ access, model, sessionId }) => [
+    '-p',
+    ...['--output-format', 'stream-json'],
+    // The host decides where agents work. Without it a directory that Cursor
+    // has not seen yet is refused, by some versions with exit code 0.
+    '--trust',
+    ...permissions(access),
+    ...(model ? ['--model', model] : []),
+    // With "=", so that an id can never be taken for a flag.
+    ...(sessionId ? [`--resume=${sessionId}`] : [])
+  ],
+
+  env: { keep: ['CURSOR_API_KEY', 'CURSOR_AUTH_TOKEN', 'CURSOR_CONFIG_DIR'] },
+
+  read(reply, event) {
+    const line = record(event);
+    switch (line.type) {
+      case 'system':
+        return readInit(reply, line);
+      case 'assistant':
+        return readAssistant(reply, line);
+      case 'tool_call':
+        return readToolCall(reply, line);
+      case 'result':
+        return readResult(reply, line);
+      default:
+        return reply;
+    }
+  },
+
+  failure: codeOfText,
+
+  probe: {
+    login: {
+      args: ['status', '--format', 'json'],
+      read({ stdout }) {
+        if (/"isAuthenticated"\s*:\s*true/.test(stdout)) return 'logged in';
+        // Older versions say it in words.
+        if (/^\W*logged in/im.test(stdout)) return 'logged in';
+        const isOut = /"isAuthenticated"\s*:\s*false|not logged in/i;
+        return isOut.test(stdout) ? 'not logged in' : 'unknown';
+      }
+    },
+    loginHint: 'Run "cursor-agent login", or set CURSOR_API_KEY.'
+  }
+} satisfies CliEngine;
+
+/**
+ * Without "--force" it edits files and refuses commands that the user's
+ * settings do not allow. "--sandbox enabled" would confine those, but does
+ * not start on many systems.
+ */
+function permissions(access: Access): string[] {
+  if (access === 'full') return ['--force'];
+  return access === 'read' ? ['--mode', 'ask'] : [];
+}
+
+function readInit(reply: Reply, line: Fields): Reply {
+  if (line.subtype !== 'init') return reply;
+  const sessionId = text(line.session_id);
+  const model = text(line.model);
+  return { ...reply, ...(sessionId && { sessionId }), ...(model && { model }) };
+}
+
+/** What it says before a call is not an answer; it names the model's call. */
+function readAssistant(reply: Reply, line: Fields): Reply {
+  if (reply.finished || line.model_call_id !== undefined) return reply;
+  const said = records(record(line.message).content)
+    .map((block) => text(block.text))
+    .join('');
+  return said === '' ? reply : { ...reply, text: said };
+}
+
+/**
+ * `{"shellToolCall": {"args": {…}, "result": {"success": {…}}}}`, or
+ * `{"function": {"name": …}}`; other fields may stand beside it.
+ */
+function readToolCall(reply: Reply, line: Fields): Reply {
+  const kinds = Object.entries(record(line.tool_call));
+  const [key, value] =
+    kinds.find(([name]) => name.endsWith('ToolCall')) ?? kinds[0] ?? [];
+  if (key === undefined) return reply;
+  const call = record(value);
+  const name = text(call.name) || key.replace(/ToolCall$/, '');
+  const outcome = record(call.result);
+  const refusal = Object.keys(outcome).find((kind) =>
+    /reject|denied/i.test(kind)
+  );
+  if (!refusal) return { ...reply, progress: action(name, call.args) };
+  const input = { ...record(outcome[refusal]), ...record(call.args) };
+  const denials = [...(reply.denials ?? []), action(name, input)];
+  return { ...reply, denials };
+}
+
+function readResult(reply: Reply, line: Fields): Reply {
+  // What has failed stays failed.
+  if (reply.finished && reply.failure) return reply;
+  const sessionId = text(line.session_id);
+  const failure = readFailure(line);
+  return {
+    ...reply,
+    finished: true,
+    text: failure ? '' : lastOf(text(line.result), reply.text),
+    ...(failure && { failure }),
+    ...(sessionId && { sessionId }),
+    ...readUsage(line.usage)
+  };
+}
+
+/**
+ * The result is all that was said, run together. The last message alone is
+ * the answer when it is known and ends the result.
+ */
+function lastOf(result: string, message: string): string {
+  const isEnd = message.trim() !== '' && result.trim().endsWith(message.trim());
+  return isEnd ? message : result;
+}
+
+/** A result is a success only when every part of it says so. */
+function readFailure(line: Fields): Failure | undefined {
+  const said = text(line.result) || text(line.error);
+  const isError = line.is_error !== false && line.is_error !== undefined;
+  if (isError || line.subtype !== 'success')
+    return {
+      code: codeOfText(said) ?? 'provider_error',
+      message: oneLine(said, 500) || 'Cursor stopped with an error.'
+    };
+  if (typeof line.result === 'string') return undefined;
+  return { code: 'bad_output', message: 'Cursor ended without an answer.' };
+}
+
+/** `inputTokens` leaves out what came from the cache or went into it. */
+function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
+  const usage = record(value);
+  const cachedTokens = count(usage.cacheReadTokens);
+  const prompt_tokens =
+    count(usage.inputTokens) + cachedTokens + count(usage.cacheWriteTokens);
+  const completion_tokens = count(usage.outputTokens);
+  const total_tokens = prompt_tokens + completion_tokens;
+  if (total_tokens === 0) return {};
+  return {
+    usage: { prompt_tokens, completion_tokens, total_tokens },
+    cachedTokens
+  };
+}
+
+/** It may repeat its events on stderr: only words of its own count. */
+function codeOfText(said: string): FailureCode | undefined {
+  const words = said.replace(/^\s*\{.*$/gm, '');
+  return CODES.find(([pattern]) => pattern.test(words))?.[1];
+}
+
+/** Words of the CLI, the surest first. */
+const CODES: [RegExp, FailureCode][] = [
+  [/workspace trust required|pass --trust/i, 'permission_denied'],
+  [/authentication required|not logged in|agent login/i, 'not_logged_in'],
+  [/api key is invalid|invalid api key/i, 'auth'],
+  [/\[unauthenticated\]/i, 'auth'],
+  [/cannot use this model|named models unavailable/i, 'model_not_found'],
+  [/free plans can only use|model unavailable/i, 'model_not_found'],
+  [/usage limit|requests? limit|spend limit|billing/i, 'quota'],
+  [/\[resource_exhausted\]/i, 'quota'],
+  [/sandbox mode is enabled but not available/i, 'spawn_failed'],
+  [/unknown option|option .{0,40} is invalid/i, 'spawn_failed'],
+  [/\[(unavailable|deadline_exceeded)\]|connection stalled/i, 'network'],
+  [/\[(internal|unknown|aborted)\]/i, 'provider_error']
+];
+
+/** "shell: npm test" */
+function action(name: string, input: unknown): string {
+  const fields = record(input);
+  const detail = ['command', 'path', 'globPattern', 'pattern', 'query', 'url']
+    .map((field) => text(fields[field]))
+    .find(Boolean);
+  return oneLine(detail ? `${name}: ${detail}` : name);
+}

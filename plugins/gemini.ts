@@ -1,0 +1,130 @@
+import type {
+  Content,
+  FinishReason,
+  GenerateContentParameters,
+  GenerateContentResponse
+} from '@google/genai';
+import type { ApiEngine, ApiRequest, Failure, Reply } from '../src/plugin.ts';
+import { withoutVersion } from './base-url.ts';
+import { count, record, records, text } from './json-fields.ts';
+
+/** Google's models by API; for work on files there is `gemini-cli`. */
+export default {
+  kind: 'api',
+  name: 'gemini',
+  label: 'Gemini',
+  description: 'Long context, analysis and research, by Google.',
+  keyNames: ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_AI_KEY'],
+  keyUrl: 'https://aistudio.google.com/apikey',
+  models: {
+    default: 'gemini-3.8-flash',
+    aliases: {
+      pro: 'gemini-3.1-pro-preview',
+      flash: 'gemini-3.8-flash',
+      'flash-lite': 'gemini-3.5-flash-lite',
+      // Shut down by Google; whoever still asks for them gets today's.
+      'gemini-2.0-flash': 'gemini-3.8-flash',
+      'gemini-1.5-flash': 'gemini-3.8-flash',
+      'gemini-1.5-pro': 'gemini-3.1-pro-preview'
+    }
+  },
+  prices: 'google',
+
+  async generate(request, { apiKey, signal, fetch, onText }) {
+    const { GoogleGenAI } = await import('@google/genai');
+    const { baseUrl } = request;
+    const { models } = new GoogleGenAI({
+      apiKey,
+      httpOptions: {
+        fetch,
+        ...(baseUrl ? { baseUrl: withoutVersion(baseUrl, 'v1beta') } : {})
+      }
+    });
+    const asked: GenerateContentParameters = {
+      model: request.model,
+      contents: contentsOf(request),
+      config: {
+        abortSignal: signal,
+        ...(request.systemPrompt
+          ? { systemInstruction: request.systemPrompt }
+          : {})
+      }
+    };
+    if (!request.stream)
+      return readPart(empty, await models.generateContent(asked));
+    let reply = empty;
+    for await (const part of await models.generateContentStream(asked)) {
+      const before = reply.text.length;
+      reply = readPart(reply, part);
+      if (reply.text.length > before) onText(reply.text.slice(before));
+    }
+    return reply;
+  },
+
+  failure: (said) =>
+    /api key not valid|API_KEY_INVALID/i.test(said) ? 'auth' : undefined
+} satisfies ApiEngine;
+
+const empty: Reply = { text: '', finished: false };
+
+function contentsOf({ turns, prompt }: ApiRequest): Content[] {
+  return [
+    ...turns.flatMap((turn) => [
+      { role: 'user', parts: [{ text: turn.prompt }] },
+      { role: 'model', parts: [{ text: turn.answer }] }
+    ]),
+    { role: 'user', parts: [{ text: prompt }] }
+  ];
+}
+
+/** A whole answer, or a piece of one: both have the same form. */
+function readPart(reply: Reply, part: GenerateContentResponse): Reply {
+  const [candidate] = records(part.candidates);
+  const said = records(record(candidate?.content).parts)
+    .filter(({ thought }) => thought !== true)
+    .map((piece) => text(piece.text))
+    .join('');
+  const finish = part.candidates?.[0]?.finishReason;
+  const blocked = part.promptFeedback?.blockReason;
+  const failure = blocked
+    ? refused(`The prompt was blocked: ${blocked}.`)
+    : failureOf(finish);
+  const model = text(part.modelVersion);
+  return {
+    ...reply,
+    text: reply.text + said,
+    finished: reply.finished || Boolean(finish || blocked),
+    ...(model && { model }),
+    ...readUsage(part.usageMetadata),
+    ...(failure && { failure })
+  };
+}
+
+function failureOf(finish: FinishReason | undefined): Failure | undefined {
+  if (finish === undefined || text(finish) === 'STOP') return undefined;
+  const message = `The answer was cut off: ${finish}.`;
+  if (text(finish) === 'MAX_TOKENS') return { code: 'output_limit', message };
+  return ofContent.test(finish)
+    ? refused(message)
+    : { code: 'provider_error', message };
+}
+
+const ofContent = /SAFETY|RECITATION|BLOCKLIST|PROHIBITED|SPII|LANGUAGE/;
+
+function refused(message: string): Failure {
+  return { code: 'content_refused', message };
+}
+
+/** Thoughts are answered tokens too, but counted apart. */
+function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
+  const usage = record(value);
+  const prompt_tokens = count(usage.promptTokenCount);
+  const completion_tokens =
+    count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount);
+  if (prompt_tokens + completion_tokens === 0) return {};
+  const total_tokens = prompt_tokens + completion_tokens;
+  return {
+    usage: { prompt_tokens, completion_tokens, total_tokens },
+    cachedTokens: count(usage.cachedContentTokenCount)
+  };
+}

@@ -1,0 +1,154 @@
+import type {
+  Response as Answer,
+  ResponseCreateParams,
+  ResponseInput,
+  ResponseStreamEvent
+} from 'openai/resources/responses/responses';
+import type { ApiRequest, ApiTools, Failure, Reply } from '../src/plugin.ts';
+import { withVersion } from './base-url.ts';
+import { count, oneLine, record, records, text } from './json-fields.ts';
+
+/** The SDK's own limit would end long answers; the host has one. */
+const noTimeoutMs = 2 ** 31 - 1;
+
+/**
+ * Asks a provider that speaks OpenAI's Responses API. Nothing is stored there
+ * (`store: false`): every turn sends the conversation anew.
+ * @param usual where the provider is, unless the request says otherwise
+ */
+export async function askResponses(
+  request: ApiRequest,
+  { apiKey, signal, fetch, onText }: ApiTools,
+  usual: string
+): Promise<Reply> {
+  const { default: OpenAI } = await import('openai');
+  const client = new OpenAI({
+    apiKey,
+    baseURL: withVersion(request.baseUrl ?? usual, 'v1'),
+    fetch,
+    maxRetries: 0,
+    timeout: noTimeoutMs
+  });
+  const asked: ResponseCreateParams = {
+    model: request.model,
+    input: inputOf(request),
+    store: false
+  };
+  if (!request.stream)
+    return readAnswer(
+      await client.responses.create({ ...asked, stream: false }, { signal })
+    );
+  const events = await client.responses.create(
+    { ...asked, stream: true },
+    { signal }
+  );
+  return readEvents(events, onText);
+}
+
+function inputOf({ systemPrompt, turns, prompt }: ApiRequest): ResponseInput {
+  return [
+    // Not `instructions`: xAI refuses them.
+    ...(systemPrompt
+      ? [{ role: 'system' as const, content: systemPrompt }]
+      : []),
+    ...turns.flatMap((turn) => [
+      { role: 'user' as const, content: turn.prompt },
+      { role: 'assistant' as const, content: turn.answer }
+    ]),
+    { role: 'user' as const, content: prompt }
+  ];
+}
+
+/** A stream that ends without its last event was cut: it is not finished. */
+async function readEvents(
+  events: AsyncIterable<ResponseStreamEvent>,
+  onText: (piece: string) => void
+): Promise<Reply> {
+  let streamed = '';
+  for await (const event of events) {
+    switch (event.type) {
+      case 'response.output_text.delta':
+        streamed += event.delta;
+        onText(event.delta);
+        break;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed': {
+        const reply = readAnswer(event.response);
+        return { ...reply, text: reply.text || streamed };
+      }
+      case 'error':
+        return {
+          text: streamed,
+          finished: true,
+          failure: failureOf(event.code, event.message)
+        };
+    }
+  }
+  return { text: streamed, finished: false };
+}
+
+/** @throws TypeError when it is no answer of this API */
+function readAnswer(answer: Answer): Reply {
+  const { status, output, model, usage, error, incomplete_details } = {
+    ...answer
+  };
+  if (!Array.isArray(output))
+    throw new TypeError('no "output" in the response');
+  const parts = records(output).flatMap(({ content }) => records(content));
+  const reply: Reply = {
+    text: parts.map((part) => text(part.text)).join(''),
+    finished: true,
+    ...(text(model) && { model }),
+    ...readUsage(usage)
+  };
+  const refusal = parts.map((part) => text(part.refusal)).find(Boolean);
+  const failure = refusal
+    ? { code: 'content_refused' as const, message: oneLine(refusal, 500) }
+    : failureOfStatus(status, text(incomplete_details?.reason), error);
+  return failure ? { ...reply, failure } : reply;
+}
+
+function failureOfStatus(
+  status: unknown,
+  reason: string,
+  error: Answer['error'] | undefined
+): Failure | undefined {
+  switch (status) {
+    case undefined:
+    case 'completed':
+      return undefined;
+    case 'incomplete':
+      return reason === 'content_filter'
+        ? { code: 'content_refused', message: 'A content filter cut it off.' }
+        : {
+            code: 'output_limit',
+            message: `The answer is incomplete: ${reason || 'no reason given'}.`
+          };
+    default:
+      return failureOf(error?.code, error?.message);
+  }
+}
+
+function failureOf(code: unknown, message: unknown): Failure {
+  return {
+    code: /rate_limit/.test(text(code)) ? 'rate_limited' : 'provider_error',
+    message: oneLine(text(message), 500) || 'It failed without a reason.'
+  };
+}
+
+function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
+  const usage = record(value);
+  const prompt_tokens = count(usage.input_tokens);
+  const completion_tokens = count(usage.output_tokens);
+  if (prompt_tokens + completion_tokens === 0) return {};
+  return {
+    usage: {
+      prompt_tokens,
+      completion_tokens,
+      total_tokens:
+        count(usage.total_tokens) || prompt_tokens + completion_tokens
+    },
+    cachedTokens: count(record(usage.input_tokens_details).cached_tokens)
+  };
+}

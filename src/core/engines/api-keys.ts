@@ -1,0 +1,143 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { ApiEngine, Engine } from '../../plugin.ts';
+import { readIfThere } from '../state/atomic-file.ts';
+
+export const keyFileName = 'api_keys.json';
+
+export interface ApiKey {
+  /** The name it was found under. */
+  name: string;
+  value: string;
+  /** `environment`, or the path of the file. */
+  from: string;
+}
+
+interface ApiKeysOptions {
+  /** Where `api_keys.json` may lie; the first that has a name wins. */
+  directories: string[];
+  /** Told once for each thing that is wrong. */
+  onProblem: (problem: string) => void;
+  environment?: Record<string, string | undefined>;
+}
+
+/**
+ * The keys of API engines: `api_keys.json` before the environment, each in
+ * the order of an engine's names. The file is read anew at every look, so a
+ * key that was just put there counts at once. Values are for the engine's own
+ * process and for the redactor, nothing else.
+ */
+export class ApiKeys {
+  readonly #with: ApiKeysOptions;
+  readonly #environment: Record<string, string | undefined>;
+  readonly #told = new Set<string>();
+  /** Also keys that were taken out again: what was printed may hold them. */
+  readonly #seen = new Set<string>();
+  #names: string[] = [];
+
+  constructor(options: ApiKeysOptions) {
+    this.#with = options;
+    this.#environment = options.environment ?? process.env;
+  }
+
+  /** The key an engine would be given now. */
+  find({ keyNames }: Pick<ApiEngine, 'keyNames'>): ApiKey | undefined {
+    for (const file of this.#files()) {
+      const keys = this.#read(file);
+      for (const name of keyNames) {
+        const value = keys.get(name);
+        if (value !== undefined) return { name, value, from: file };
+      }
+    }
+    for (const name of keyNames) {
+      const value = this.#environment[name]?.trim();
+      if (value) return { name, value, from: 'environment' };
+    }
+    return undefined;
+  }
+
+  /** True when an engine could be asked: it has a key, or needs none. */
+  isReady(engine: ApiEngine): boolean {
+    return engine.keyNames.length === 0 || this.find(engine) !== undefined;
+  }
+
+  /** Names to keep out of every log, also of engines that are not offered. */
+  remember(engines: Engine[]): void {
+    this.#names = engines.flatMap((engine) =>
+      engine.kind === 'api' ? engine.keyNames : []
+    );
+  }
+
+  /** Every value there is or was, for the redactor. */
+  secrets(): string[] {
+    for (const file of this.#files()) this.#read(file);
+    for (const name of this.#names) {
+      const value = this.#environment[name]?.trim();
+      if (value) this.#seen.add(value);
+    }
+    return [...this.#seen];
+  }
+
+  #files(): string[] {
+    const { directories } = this.#with;
+    return [...new Set(directories)].map((path) => join(path, keyFileName));
+  }
+
+  #read(file: string): Map<string, string> {
+    const keys = new Map<string, string>();
+    try {
+      const text = readIfThere(file);
+      if (text === undefined) return keys;
+      this.#checkMode(file);
+      for (const [name, value] of entriesOf(text)) {
+        const key = typeof value === 'string' ? value.trim() : '';
+        if (typeof value !== 'string')
+          this.#tell(`${file}: the value of "${name}" is no text; left out.`);
+        if (key !== '') keys.set(name, key);
+      }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#tell(
+        `${file} cannot be read, so its keys are missing: ${reason}. It holds one JSON object of names and keys, like api_keys.example.json.`
+      );
+    }
+    for (const key of keys.values()) this.#seen.add(key);
+    return keys;
+  }
+
+  #checkMode(file: string): void {
+    if (process.platform === 'win32') return;
+    const mode = statSync(file).mode & 0o777;
+    if ((mode & 0o077) !== 0)
+      this.#tell(
+        `${file} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${keyFileName}`
+      );
+  }
+
+  #tell(problem: string): void {
+    if (this.#told.has(problem)) return;
+    this.#told.add(problem);
+    this.#with.onProblem(problem);
+  }
+}
+
+/** @throws Error that never quotes the text, which holds keys */
+function entriesOf(text: string): [string, unknown][] {
+  let value: unknown;
+  try {
+    // Editors on Windows put a mark in front.
+    value = JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    throw new Error('it is not valid JSON');
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return Object.entries(value);
+  throw new Error('it is no JSON object');
+}
+
+/** Names that were looked for, and where to get a key. */
+export function missingKey(engine: ApiEngine, label: string): string {
+  const names = engine.keyNames.join(', ');
+  const where = engine.keyUrl ? ` Get one at ${engine.keyUrl}.` : '';
+  return `${label} has no key: none of ${names} is in ${keyFileName} or in the environment.${where}`;
+}

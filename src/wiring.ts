@@ -1,0 +1,97 @@
+import { join } from 'node:path';
+import { createProcesses } from './adapters/child-process/processes.ts';
+import type { Config } from './config.ts';
+import { AuditViews } from './core/audit/audit-views.ts';
+import { Journal, journalPath } from './core/audit/journal.ts';
+import { createRedactor, secretsIn } from './core/audit/redact.ts';
+import type { ApiKeys } from './core/engines/api-keys.ts';
+import type { EngineRegistry } from './core/engines/engine-registry.ts';
+import { RunStore } from './core/runs/run-store.ts';
+import { RunTracker } from './core/runs/run-tracker.ts';
+import { Spawner } from './core/runs/spawner.ts';
+import { RunStarter } from './core/runs/starter.ts';
+import { distDirectory } from './dist-directory.ts';
+import { logProblem } from './log.ts';
+
+/** Everything that works on one workspace, connected. Nothing is started. */
+export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
+  const state = join(config.workspace, '.agents');
+  const logDirectory = join(config.workspace, 'logs');
+  const secrets = [
+    process.env,
+    ...Object.values(config.engines).map(({ env }) => env ?? {})
+  ].flatMap(secretsIn);
+  const redact = createRedactor(() => [...secrets, ...keys.secrets()]);
+  const headDirectory = join(state, 'heads');
+  const store = new RunStore(state);
+  const processes = createProcesses(distDirectory());
+  const journal = new Journal(journalPath(logDirectory), headDirectory, redact);
+  const tracker = new RunTracker({
+    store,
+    journal,
+    processes,
+    // What is not offered here may have been started elsewhere.
+    engineOf: (name) => registry.known(name),
+    onChange: () => {
+      starter.pump();
+      views.touch();
+    },
+    onProblem: logProblem
+  });
+  const starter = new RunStarter({
+    registry,
+    keys,
+    store,
+    processes,
+    maxConcurrent: config.maxConcurrent,
+    maxConcurrentApi: config.maxConcurrentApi,
+    onEnded: (id) => {
+      tracker.look(id).catch(logProblem);
+      starter.pump();
+    }
+  });
+  const spawner = new Spawner({
+    registry,
+    keys,
+    store,
+    journal,
+    processes,
+    tracker,
+    starter,
+    settings: {
+      workspace: config.workspace,
+      configFile: config.file ?? null,
+      prices: config.prices,
+      maxAccess: config.maxAccess,
+      maxDepth: config.maxDepth,
+      outputLimitBytes: config.outputLimitMegabytes * 1024 * 1024,
+      onDisconnect: config.onDisconnect,
+      depth: Number(process.env.TROUPE_DEPTH) || 0,
+      parent: process.env.TROUPE_AGENT_ID ?? null
+    }
+  });
+  const views = new AuditViews({
+    journal,
+    logDirectory,
+    workspace: config.workspace,
+    maximumEntries: config.iac.entries,
+    maximumBytes: config.iac.megabytes * 1024 * 1024,
+    redact,
+    active: async () =>
+      (await tracker.active()).map(({ record, status }) => ({
+        ...record,
+        queued: status === 'queued'
+      })),
+    onProblem: logProblem
+  });
+  return {
+    store,
+    processes,
+    journal,
+    tracker,
+    starter,
+    spawner,
+    views,
+    headDirectory
+  };
+}
