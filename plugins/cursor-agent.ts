@@ -26,8 +26,7 @@ export default {
     'General coding with the models of a Cursor account. Reads, writes and runs commands.',
   command: 'cursor-agent',
   install: 'curl https://cursor.com/install -fsS | bash',
-  // The first Composer is gone.
-  models: { aliases: { 'composer-1': 'composer-2.5' } },
+  models: { retired: { 'composer-1': 'composer-2.5' } },
   // We have not seen it hold anybody to anything.
   access: { read: 'asked', write: 'asked', full: 'asked' },
   resumes: true,

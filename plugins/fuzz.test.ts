@@ -5,6 +5,7 @@ import { classifyWith } from '../src/core/engines/failure-codes.ts';
 import { judge } from '../src/core/runs/judge.ts';
 import { ReplyReader } from '../src/core/runs/reply-reader.ts';
 import type { CliEngine } from '../src/plugin.ts';
+import { cursorAgentOutputs } from '../src/testing/cursor-agent-program.ts';
 import {
   type Recording,
   recordedEngines,
@@ -41,7 +42,8 @@ const lastWords: Record<string, (event: Fields) => boolean | undefined> = {
 type Fields = Record<string, unknown>;
 
 const engines = [...builtinEngines, ...optionalEngines];
-const recorded = recordedEngines().flatMap((name): CliEngine[] => {
+// Nobody has recorded Cursor; its stand-in says what it is reported to say.
+const recorded = [...recordedEngines(), 'cursor-agent'].flatMap((name) => {
   const engine = engines.find((known) => known.name === name);
   return engine?.kind === 'cli' ? [engine] : [];
 });
@@ -58,7 +60,10 @@ describe(`from seed ${firstSeed} (TROUPE_FUZZ_SEED)`, () => {
   for (const [index, engine] of recorded.entries()) {
     const count = Math.ceil(variants / recorded.length);
     test(`${count} spoiled outputs of ${engine.name} are never taken for a success`, async () => {
-      const recordings = recordingsOf(engine.name);
+      const recordings =
+        engine.name === 'cursor-agent'
+          ? cursorAgentOutputs(workspace)
+          : recordingsOf(engine.name);
       const seen = new Set<string>();
       for (let number = 0; number < count; number += 1) {
         const seed = firstSeed + number + (variants > 1 ? index * 1e6 : 0);

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import type { CliEngine, FailureCode, Reply } from '../src/plugin.ts';
 import claude from './claude.ts';
 import codex from './codex.ts';
+import copilot from './copilot.ts';
+import geminiCli from './gemini-cli.ts';
 
 interface Recording {
   version: string;
@@ -20,6 +22,7 @@ type Verdict =
   | { unfinished: true; stderr?: FailureCode };
 
 const LONG = 'abcdefghi '.repeat(20_000);
+const COUNTING = [...Array(10_000).keys()].join(' ');
 const UNICODE = 'Grüße — 日本語 👩‍💻 \u2028 \\ "quoted" \t tab';
 
 const shared: Record<string, Verdict> = {
@@ -72,10 +75,70 @@ const verdicts: Record<string, Record<string, Verdict>> = {
     'tool-sigint': { unfinished: true },
     'unknown-session': { unfinished: true, stderr: 'spawn_failed' },
     'untrusted-directory': { unfinished: true, stderr: 'permission_denied' }
+  },
+  copilot: {
+    ...shared,
+    blocked: { failure: 'content_refused' },
+    'dropped-once': { answer: 'Half an ansRest.' },
+    'empty-answer': { failure: 'bad_output' },
+    'hang-sigint': { failure: 'interrupted' },
+    'hang-sigterm': { failure: 'interrupted' },
+    // It lets the model go on twice, and then takes what there is.
+    'max-tokens': { answer: 'Cut oCut oCut o' },
+    'no-model': { unfinished: true, stderr: 'spawn_failed' },
+    'not-logged-in': { unfinished: true, stderr: 'not_logged_in' },
+    quota: { failure: 'quota' },
+    'read-outside-denied': {
+      answer: 'I may not.',
+      denials: ['view: /etc/hostname']
+    },
+    // It does not tell that the model was stopped by a filter.
+    refusal: { answer: 'No.' },
+    refused: { failure: 'network' },
+    'shell-denied': { answer: 'I could not.' },
+    'sub-agent': { answer: 'From itself.' },
+    'tool-sigint': { failure: 'interrupted' },
+    'unknown-session': { unfinished: true, stderr: 'spawn_failed' },
+    'write-allowed': { answer: 'Wrote it.' },
+    'write-denied': {
+      answer: 'I could not.',
+      denials: ['create: /workspace/../out.txt']
+    }
+  },
+  'gemini-cli': {
+    ...shared,
+    blocked: { failure: 'content_refused' },
+    'dropped-once': { failure: 'network' },
+    'empty-answer': { failure: 'bad_output' },
+    'long-answer': { answer: COUNTING },
+    loop: { failure: 'bad_output' },
+    // It does not tell that the answer was cut off, nor by what.
+    'max-tokens': { answer: 'Cut o' },
+    refusal: { answer: 'No.' },
+    'model-chosen': { answer: 'By choice.' },
+    'no-login-chosen': { unfinished: true, stderr: 'not_logged_in' },
+    'not-logged-in': { unfinished: true, stderr: 'not_logged_in' },
+    'nothing-but-tokens': { failure: 'output_limit' },
+    'plan-mode-denied': { answer: 'I could not.' },
+    quota: { failure: 'quota' },
+    'read-outside-denied': {
+      answer: 'I may not.',
+      denials: ['read_file: /etc/hostname']
+    },
+    refused: { failure: 'network' },
+    'shell-denied': { answer: 'I could not.' },
+    'tool-sigint': { unfinished: true },
+    'unknown-session': { unfinished: true, stderr: 'spawn_failed' },
+    'untrusted-directory': { unfinished: true, stderr: 'permission_denied' },
+    'write-allowed': { answer: 'Wrote it.' },
+    'write-denied': {
+      answer: 'I could not.',
+      denials: ['write_file: /out.txt']
+    }
   }
 };
 
-const engines: CliEngine[] = [claude, codex];
+const engines: CliEngine[] = [claude, codex, copilot, geminiCli];
 
 for (const engine of engines) {
   const expected = verdicts[engine.name] ?? {};
@@ -108,20 +171,20 @@ for (const engine of engines) {
     expect(second.sessionId).toBe(first.sessionId);
   });
 
-  test(`${engine.name} counts the tokens of its run`, () => {
+  // Copilot tells them to a file at most.
+  const tokens = engine === copilot ? 'no' : 'the';
+  test(`${engine.name} counts ${tokens} tokens of its run`, () => {
     const { usage } = fold(engine, load(engine, 'success').stdout);
-    expect(usage).toEqual({
-      prompt_tokens: 1200,
-      completion_tokens: 34,
-      total_tokens: 1234
-    });
+    const told = { prompt_tokens: 1200, completion_tokens: 34 };
+    const all = { ...told, total_tokens: 1234 };
+    expect(usage).toEqual(engine === copilot ? undefined : all);
   });
 
   test(`no recording of ${engine.name} knows the machine it was made on`, () => {
     for (const name of recordedCases(engine)) {
       const recording = JSON.stringify(load(engine, name));
       expect(recording, name).not.toMatch(
-        /\/root\b|\/tmp\/(?!cc-socks\/1\.)|troupe-recordings|:\/\/127\.0\.0\.1:(?!8080|9\b)/
+        /\/root\b|(?<!\.gemini)\/tmp\/(?!cc-socks\/1\.)|troupe-recordings|:\/\/127\.0\.0\.1:(?!8080|9\b)/
       );
     }
   });

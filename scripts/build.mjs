@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
+  copyFileSync,
   mkdtempSync,
   readFileSync,
   renameSync,
@@ -105,6 +106,10 @@ try {
       external: ['zod', 'cross-spawn']
     })
   ]);
+  copyFileSync(
+    join(root, 'plugins', 'gemini-cli-limits.toml'),
+    join(dist, 'gemini-cli-limits.toml')
+  );
   writeLauncher();
   rmSync(final, { recursive: true, force: true });
   renameSync(dist, final);

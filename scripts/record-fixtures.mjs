@@ -2,137 +2,60 @@
 /**
  * Records what the real CLIs print: `node scripts/record-fixtures.mjs`.
  *
- * Runs claude and codex (from PATH) against our own model server on loopback,
+ * Runs the CLIs of `cases` (from PATH) against our own model server on loopback,
  * with the arguments their plugins give, and stores each run as
  * plugins/fixtures/<engine>/<case>.json. Needs no network and no account.
  * An argument records only the cases whose "<engine>/<case>" contains it.
  */
 import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
 import fs from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
+import { cases } from './recorded-cases.mjs';
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const NO_SUCH_SESSION = '00000000-0000-4000-8000-000000000000';
-const CLOSED_PORT = 'http://127.0.0.1:9';
-const QUOTA = 'You exceeded your current quota, please check your billing.';
-const UNICODE = 'Grüße — 日本語 👩‍💻 \u2028 \\ "quoted" \t tab';
+const base = path.join(os.homedir(), '.cache', 'troupe-recordings');
+const bundleFolder = path.join(base, 'bundle');
+const copilotCache = path.join(base, 'copilot-cache');
 
-/** What both CLIs are asked for. `prompt` is read by the model server. */
-const shared = {
-  success: { prompt: '[[say: All done.]] [[usage: 1200 34 200]]' },
-  'tool-write': {
-    prompt: '[[write: WORKSPACE/note.txt | hello]] [[say: Wrote it.]]'
+/** What a user would set to be logged in. */
+const logins = {
+  claude: { ANTHROPIC_API_KEY: 'test-key' },
+  codex: { CODEX_API_KEY: 'test-key' },
+  copilot: {
+    COPILOT_OFFLINE: 'true',
+    COPILOT_PROVIDER_API_KEY: 'test-key',
+    COPILOT_MODEL: 'test-model'
   },
-  'tool-shell': { prompt: '[[shell: echo hi; exit 3]] [[say: It failed.]]' },
-  'resume-first': { prompt: '[[say: One.]]' },
-  'resume-second': { prompt: '[[say: Two.]]', after: 'resume-first' },
-  'status-400': { prompt: '[[status: 400 | Something is wrong]]' },
-  'status-401': { prompt: '[[status: 401 | invalid x-api-key]]' },
-  'model-not-found': {
-    prompt: '[[status: 404 | model: bad-model not found]]',
-    model: 'bad-model'
-  },
-  'status-429': { prompt: '[[status: 429 | Slow down]]' },
-  'status-500': { prompt: '[[status: 500 | Broken]]' },
-  'retry-then-success': {
-    prompt: '[[status: 500 1 | Broken]] [[say: Second time lucky.]]',
-    retries: '2'
-  },
-  'hang-sigterm': { prompt: '[[hang]]', signal: 'SIGTERM', killAfterMs: 2500 },
-  'hang-sigint': { prompt: '[[hang]]', signal: 'SIGINT', killAfterMs: 2500 },
-  'tool-sigint': {
-    prompt: '[[shell: tail -f /dev/null]] [[say: never]]',
-    signal: 'SIGINT',
-    killAfterMs: 2500
-  },
-  'dropped-stream': { prompt: '[[say: Half an ans]] [[drop]]' },
-  'dropped-once': { prompt: '[[say: Half an ans]] [[drop: 1]] [[say: Rest.]]' },
-  'unknown-session': { prompt: 'hello', sessionId: NO_SUCH_SESSION },
-  'empty-answer': { prompt: '[[say:]]' },
-  'long-answer': { prompt: '[[repeat: 20000 abcdefghi ]]' },
-  unicode: { prompt: `[[say: ${UNICODE}]]` },
-  'read-denied': {
-    prompt: '[[write: WORKSPACE/note.txt | no]] [[say: I could not.]]',
-    access: 'read'
-  },
-  'max-tokens': { prompt: '[[say: Cut o]] [[stop: max_tokens]]' },
-  refusal: { prompt: '[[say: No.]] [[stop: refusal]]' }
-};
-
-const cases = {
-  claude: {
-    ...shared,
-    refused: { prompt: 'hello', baseUrl: CLOSED_PORT },
-    'not-logged-in': { prompt: 'hello', noKey: true },
-    'usage-limit': { prompt: '[[status: 429 | Usage limit, resets 3pm]]' },
-    'read-outside-denied': {
-      prompt: '[[read: /etc/hostname]] [[say: I may not.]]',
-      access: 'read'
-    },
-    'credit-too-low': {
-      prompt: '[[status: 400 | Your credit balance is too low]]'
-    },
-    'prompt-too-long': {
-      prompt:
-        '[[status: 400 | prompt is too long: 208310 tokens > 200000 maximum]]'
-    },
-    overloaded: { prompt: '[[status: 529 | Overloaded]]' },
-    'write-denied': {
-      prompt: '[[write: WORKSPACE/../out.txt | no]] [[say: I could not.]]',
-      access: 'write'
-    },
-    'root-refused': { prompt: 'hello', env: { IS_SANDBOX: '' }, rootOnly: true }
-  },
-  codex: {
-    ...shared,
-    // It waits for the network for ever.
-    refused: {
-      prompt: 'hello',
-      baseUrl: CLOSED_PORT,
-      signal: 'SIGTERM',
-      killAfterMs: 15_000
-    },
-    'usage-limit': { prompt: '[[status: 429 | The usage limit is reached]]' },
-    'not-logged-in': {
-      noKey: true,
-      prompt: '[[status: 401 | Missing bearer or basic authentication]]'
-    },
-    quota: { prompt: `[[status: 429 | ${QUOTA}]]` },
-    'prompt-too-long': {
-      prompt: '[[status: 400 | Your input exceeds the context window.]]'
-    },
-    'untrusted-directory': {
-      prompt: 'hello',
-      access: 'read',
-      without: '--skip-git-repo-check'
-    }
-  }
+  'gemini-cli': { GEMINI_API_KEY: 'test-key' }
 };
 
 await main(process.argv[2] ?? '');
 
 async function main(filter) {
-  const home = path.join(os.homedir(), '.cache', 'troupe-recordings');
-  await fs.rm(home, { recursive: true, force: true });
-  const library = await bundle(path.join(home, 'bundle'));
+  await fs.rm(base, { recursive: true, force: true });
+  const library = await bundle(bundleFolder);
   const jobs = [];
-  for (const [engineName, list] of Object.entries(cases)) {
-    const engine = library[engineName];
-    const version = String(execFileSync(engine.command, ['--version']));
+  for (const [key, list] of Object.entries(cases)) {
+    const engine = library[key];
+    const engineName = engine.name;
+    const version = String(
+      execFileSync(engine.command, ['--version'], { env: environment(base) })
+    );
     const sessions = {};
     for (const [name, wanted] of Object.entries(list)) {
       if (wanted.rootOnly && process.getuid?.() !== 0) continue;
       if (!`${engineName}/${name}`.includes(filter)) continue;
       jobs.push(async () => {
-        const place = path.join(home, engineName, wanted.after ?? name);
+        const place = path.join(base, engineName, wanted.after ?? name);
         // Nothing may be awaited before the session is promised.
         const run = Promise.resolve(sessions[wanted.after]).then((id) =>
           record(library, engine, place, { sessionId: id, ...wanted })
         );
-        sessions[name] = run.then(({ stdout }) => sessionOf(engine, stdout));
+        sessions[name] = run.then(({ stdout }) => sessionOf(stdout));
         const recording = {
           engine: engineName,
           version: /\d+\.\d+\.\d+/.exec(version)?.[0] ?? '',
@@ -151,7 +74,7 @@ async function main(filter) {
     for (let job = jobs.shift(); job; job = jobs.shift()) await job();
   });
   await Promise.all(workers);
-  await fs.rm(home, { recursive: true, force: true });
+  await fs.rm(base, { recursive: true, force: true });
 }
 
 /** The TypeScript this needs, as one module that Node 20 can import. */
@@ -160,12 +83,19 @@ async function bundle(directory) {
   const lines = [
     `export { default as claude } ${from('plugins/claude.ts')}`,
     `export { default as codex } ${from('plugins/codex.ts')}`,
+    `export { default as copilot } ${from('plugins/copilot.ts')}`,
+    `export { default as geminiCli } ${from('plugins/gemini-cli.ts')}`,
     `export * ${from('src/testing/model-server/server.ts')}`
   ];
   await fs.mkdir(directory, { recursive: true });
   const input = path.join(directory, 'input.ts');
   await fs.writeFile(input, lines.join('\n'));
   const built = await rolldown({ input, platform: 'node' });
+  const limits = 'gemini-cli-limits.toml';
+  await fs.copyFile(
+    path.join(root, 'plugins', limits),
+    path.join(directory, limits)
+  );
   const file = path.join(directory, 'bundle.mjs');
   await built.write({ file, format: 'esm' });
   return import(pathToFileURL(file).href);
@@ -176,6 +106,7 @@ async function record({ startModelServer }, engine, place, wanted) {
   const home = path.join(place, 'home');
   await fs.mkdir(workspace, { recursive: true });
   await fs.mkdir(path.join(home, '.codex'), { recursive: true });
+  const temporary = await prepareGemini(home, wanted);
   const server = await startModelServer();
   const request = {
     prompt: wanted.prompt.replaceAll('WORKSPACE', workspace),
@@ -187,25 +118,25 @@ async function record({ startModelServer }, engine, place, wanted) {
     ...(wanted.sessionId ? { sessionId: wanted.sessionId } : {})
   };
   const args = engine.args(request).filter((arg) => arg !== wanted.without);
-  const key = engine.name === 'claude' ? 'ANTHROPIC_API_KEY' : 'CODEX_API_KEY';
   const child = spawn(engine.command, args, {
     cwd: workspace,
     detached: true,
     env: {
-      PATH: process.env.PATH,
-      HOME: home,
-      LANG: 'C.UTF-8',
-      TERM: 'dumb',
-      DISABLE_TELEMETRY: '1',
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+      ...environment(home),
       ...engine.env?.set?.(request),
+      // Gemini CLI leaves reports of errors there, and names them.
+      ...(engine.name === 'gemini-cli' ? { TMPDIR: temporary } : {}),
       CLAUDE_CODE_MAX_RETRIES: wanted.retries ?? '0',
-      ...(wanted.noKey ? {} : { [key]: 'test-key' }),
+      ...(wanted.noKey ? {} : logins[engine.name]),
       ...wanted.env
     }
   });
+  // The whole group: a wrapper does not always pass a signal on.
   if (wanted.signal) {
-    setTimeout(() => child.kill(wanted.signal), wanted.killAfterMs);
+    setTimeout(
+      () => process.kill(-child.pid, wanted.signal),
+      wanted.killAfterMs
+    );
   }
   const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr']) {
@@ -213,13 +144,14 @@ async function record({ startModelServer }, engine, place, wanted) {
       output[name] += chunk;
     });
   }
-  child.stdin.on('error', () => {}).end(engine.stdin(request));
+  const input = engine.stdin?.(request) ?? request.prompt;
+  child.stdin.on('error', () => {}).end(input);
   const [exitCode, signal] = await new Promise((resolve, reject) => {
     child.on('error', reject);
     child.on('close', (...end) => resolve(end));
   });
   await server.close();
-  const clean = cleaner(place, server.url);
+  const clean = cleaner(place, server.url, engine.command);
   return {
     args: args.map(clean),
     exitCode,
@@ -229,11 +161,42 @@ async function record({ startModelServer }, engine, place, wanted) {
   };
 }
 
+function environment(home) {
+  return {
+    PATH: process.env.PATH,
+    HOME: home,
+    LANG: 'C.UTF-8',
+    TERM: 'dumb',
+    DISABLE_TELEMETRY: '1',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    // Copilot unpacks itself there, once.
+    COPILOT_CACHE_HOME: copilotCache
+  };
+}
+
+/** Its settings name the login, and how often it tries, which no flag does. */
+async function prepareGemini(home, { retries = '0', settings }) {
+  const file = path.join(home, '.gemini', 'settings.json');
+  const usual = {
+    general: { maxAttempts: Number(retries) + 1 },
+    security: { auth: { selectedType: 'gemini-api-key' } }
+  };
+  await fs.mkdir(path.dirname(file), { recursive: true });
+  await fs.writeFile(file, JSON.stringify(settings ?? usual));
+  const temporary = path.join(home, 'temporary');
+  await fs.mkdir(temporary, { recursive: true });
+  return temporary;
+}
+
 /** Takes this machine out of a text: its paths, its ports, its sockets. */
-function cleaner(place, url) {
+function cleaner(place, url, command) {
+  const packages = packagesOf(command) ?? bundleFolder;
   const slug = (text) => text.replaceAll(/[^A-Za-z0-9]/g, '-');
   return (text) =>
     text
+      .replaceAll(copilotCache, '/home/user/.cache/copilot')
+      .replaceAll(bundleFolder, '/usr/lib/troupe')
+      .replaceAll(packages, '/usr/lib/node_modules')
       .replaceAll(path.join(place, 'workspace'), '/workspace')
       .replaceAll(slug(path.join(place, 'workspace')), '-workspace')
       .replaceAll(path.join(place, 'home'), '/home/user')
@@ -243,7 +206,15 @@ function cleaner(place, url) {
       .replaceAll(os.hostname(), 'host');
 }
 
-function sessionOf(engine, stdout) {
-  const field = engine.name === 'claude' ? 'session_id' : 'thread_id';
-  return new RegExp(`"${field}":"([^"]+)"`).exec(stdout)?.[1];
+/** The folder of npm packages that a program is in, if it is in one. */
+function packagesOf(command) {
+  const [file] = process.env.PATH.split(path.delimiter)
+    .map((folder) => path.join(folder, command))
+    .filter(existsSync);
+  return /^.*?\/node_modules/.exec(realpathSync(file))?.[0];
+}
+
+function sessionOf(stdout) {
+  const field = /"(?:session_id|thread_id|sessionId)":"([^"]+)"/;
+  return field.exec(stdout)?.[1];
 }

@@ -31,7 +31,7 @@ export type ToolAction = Extract<
 
 /** One request of an agent, seen as a turn of a conversation. */
 export interface Turn {
-  api: 'messages' | 'responses';
+  api: 'messages' | 'responses' | 'completions' | 'gemini';
   /** The last text of the user, without what the CLI adds to it. */
   prompt: string;
   /** Results of the tools called since that text, oldest first. */

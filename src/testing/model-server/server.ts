@@ -10,9 +10,9 @@ import type { Action, Turn } from './actions.ts';
 import { directives, isToolAction } from './actions.ts';
 import type { Answer } from './answer.ts';
 import { sendJson } from './answer.ts';
+import type { Api } from './apis.ts';
+import { apiOf, aside } from './apis.ts';
 import { record } from './json.ts';
-import * as messagesApi from './messages-api.ts';
-import * as responsesApi from './responses-api.ts';
 
 export type { Action, Turn } from './actions.ts';
 
@@ -60,10 +60,8 @@ export async function startModelServer(
       headers,
       body
     });
-    if (pathname.endsWith('/messages/count_tokens')) {
-      const input_tokens = Math.ceil(JSON.stringify(body).length / 4);
-      return sendJson(response, 200, { input_tokens });
-    }
+    const answered = aside(pathname, body);
+    if (answered) return sendJson(response, 200, answered);
     const api = apiOf(pathname);
     if (request.method !== 'POST' || api === undefined) {
       // 426 tells Codex, which asks for a WebSocket first, to do without one.
@@ -71,7 +69,7 @@ export async function startModelServer(
       const error = { message: `Nothing here: ${request.method} ${pathname}` };
       return sendJson(response, status, { error });
     }
-    const turn = api.readTurn(record(body), turns);
+    const turn = api.readTurn(record(body), turns, pathname);
     turns += 1;
     const actions = options.script?.(turn) ?? directives(turn.prompt);
     const conversation =
@@ -79,7 +77,7 @@ export async function startModelServer(
     await perform(
       actions.length === 0 ? [{ do: 'say', text: 'ok' }] : actions,
       turn,
-      api.answer(response, record(body)),
+      api.answer(response, record(body), pathname),
       {
         toolCall: api.toolCall,
         drop: () => response.destroy(),
@@ -116,7 +114,7 @@ export async function startModelServer(
 }
 
 interface Stage {
-  toolCall: typeof messagesApi.toolCall;
+  toolCall: Api['toolCall'];
   drop: () => void;
   /** False once the action at this index has happened `times` times. */
   isDue: (index: number, times: number | undefined) => boolean;
@@ -174,12 +172,6 @@ async function perform(
     }
   }
   answer.end('end', tokens);
-}
-
-function apiOf(pathname: string) {
-  if (pathname.endsWith('/messages')) return messagesApi;
-  if (pathname.endsWith('/responses')) return responsesApi;
-  return undefined;
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
