@@ -34,6 +34,8 @@ export default {
       fetch,
       maxRetries: 0,
       timeout: noTimeoutMs,
+      // It would print what it cannot read.
+      logLevel: 'off',
       ...(baseUrl ? { baseURL: withoutVersion(baseUrl, 'v1') } : {})
     });
     const asked = {
@@ -79,16 +81,20 @@ function readMessage(message: Message): Reply {
 function failureOf(reason: string): Failure | undefined {
   switch (reason) {
     case 'refusal':
-      return { code: 'content_refused', message: 'The model refused.' };
+      return {
+        code: 'content_refused',
+        message: 'The model refused. Put it differently, or use another engine.'
+      };
     case 'max_tokens':
       return {
         code: 'output_limit',
-        message: `The answer was cut off at ${maximumTokens} tokens.`
+        message: `The model stopped before the end of its answer, at ${maximumTokens} tokens. Ask for less at once.`
       };
     case 'model_context_window_exceeded':
       return {
         code: 'context_too_long',
-        message: 'The conversation does not fit into the model.'
+        message:
+          'The conversation does not fit into the model. Shorten the prompt, or start a new session.'
       };
     default:
       return undefined;

@@ -21,8 +21,9 @@ export default {
     aliases: {
       pro: 'gemini-3.1-pro-preview',
       flash: 'gemini-3.8-flash',
-      'flash-lite': 'gemini-3.5-flash-lite',
-      // Shut down by Google; whoever still asks for them gets today's.
+      'flash-lite': 'gemini-3.5-flash-lite'
+    },
+    retired: {
       'gemini-2.0-flash': 'gemini-3.8-flash',
       'gemini-1.5-flash': 'gemini-3.8-flash',
       'gemini-1.5-pro': 'gemini-3.1-pro-preview'
@@ -54,15 +55,16 @@ export default {
       return readPart(empty, await models.generateContent(asked));
     let reply = empty;
     for await (const part of await models.generateContentStream(asked)) {
-      const before = reply.text.length;
       reply = readPart(reply, part);
-      if (reply.text.length > before) onText(reply.text.slice(before));
+      onText(saidIn(part));
     }
     return reply;
   },
 
-  failure: (said) =>
-    /api key not valid|API_KEY_INVALID/i.test(said) ? 'auth' : undefined
+  failure: (said) => {
+    if (/api key not valid|API_KEY_INVALID/i.test(said)) return 'auth';
+    return /token count.*exceeds/i.test(said) ? 'context_too_long' : undefined;
+  }
 } satisfies ApiEngine;
 
 const empty: Reply = { text: '', finished: false };
@@ -79,20 +81,15 @@ function contentsOf({ turns, prompt }: ApiRequest): Content[] {
 
 /** A whole answer, or a piece of one: both have the same form. */
 function readPart(reply: Reply, part: GenerateContentResponse): Reply {
-  const [candidate] = records(part.candidates);
-  const said = records(record(candidate?.content).parts)
-    .filter(({ thought }) => thought !== true)
-    .map((piece) => text(piece.text))
-    .join('');
   const finish = part.candidates?.[0]?.finishReason;
   const blocked = part.promptFeedback?.blockReason;
   const failure = blocked
-    ? refused(`The prompt was blocked: ${blocked}.`)
+    ? refused(`Google blocked the prompt (${blocked}).`)
     : failureOf(finish);
   const model = text(part.modelVersion);
   return {
     ...reply,
-    text: reply.text + said,
+    text: reply.text + saidIn(part),
     finished: reply.finished || Boolean(finish || blocked),
     ...(model && { model }),
     ...readUsage(part.usageMetadata),
@@ -100,18 +97,28 @@ function readPart(reply: Reply, part: GenerateContentResponse): Reply {
   };
 }
 
+function saidIn({ candidates }: GenerateContentResponse): string {
+  const [candidate] = records(candidates);
+  return records(record(candidate?.content).parts)
+    .filter(({ thought }) => thought !== true)
+    .map((piece) => text(piece.text))
+    .join('');
+}
+
 function failureOf(finish: FinishReason | undefined): Failure | undefined {
   if (finish === undefined || text(finish) === 'STOP') return undefined;
-  const message = `The answer was cut off: ${finish}.`;
-  if (text(finish) === 'MAX_TOKENS') return { code: 'output_limit', message };
+  const cut = `Gemini stopped before the end of its answer (${finish}).`;
+  if (text(finish) === 'MAX_TOKENS')
+    return { code: 'output_limit', message: `${cut} Ask for less at once.` };
   return ofContent.test(finish)
-    ? refused(message)
-    : { code: 'provider_error', message };
+    ? refused(cut)
+    : { code: 'provider_error', message: `${cut} Spawn it again.` };
 }
 
 const ofContent = /SAFETY|RECITATION|BLOCKLIST|PROHIBITED|SPII|LANGUAGE/;
 
-function refused(message: string): Failure {
+function refused(what: string): Failure {
+  const message = `${what} Put it differently, or use another engine.`;
   return { code: 'content_refused', message };
 }
 

@@ -13,10 +13,14 @@ export default {
   keyUrl: 'https://console.x.ai',
   models: {
     default: newest,
-    // Retired by xAI; whoever still asks for them gets today's.
-    aliases: { 'grok-3': newest, 'grok-3-fast': newest }
+    retired: { 'grok-3': newest, 'grok-3-fast': newest }
   },
   prices: 'x-ai',
   generate: (request, tools) =>
-    askResponses(request, tools, 'https://api.x.ai/v1')
+    askResponses(request, tools, 'https://api.x.ai/v1'),
+  failure: (said) => {
+    if (/incorrect api key/i.test(said)) return 'auth';
+    if (/credits|spending limit/i.test(said)) return 'quota';
+    return /maximum prompt length/i.test(said) ? 'context_too_long' : undefined;
+  }
 } satisfies ApiEngine;

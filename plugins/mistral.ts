@@ -16,10 +16,9 @@ export default {
       large: 'mistral-large-latest',
       medium: 'mistral-medium-latest',
       small: 'mistral-small-latest',
-      codestral: 'codestral-latest',
-      // Retired by Mistral; whoever still asks for it gets a small one.
-      'open-mistral-nemo': 'mistral-small-latest'
-    }
+      codestral: 'codestral-latest'
+    },
+    retired: { 'open-mistral-nemo': 'mistral-small-latest' }
   },
   prices: 'mistral',
 
@@ -37,9 +36,8 @@ export default {
       return readPart(empty, await chat.complete(asked, options));
     let reply = empty;
     for await (const { data } of await chat.stream(asked, options)) {
-      const before = reply.text.length;
       reply = readPart(reply, data);
-      if (reply.text.length > before) onText(reply.text.slice(before));
+      onText(saidIn(data));
     }
     return reply;
   }
@@ -69,7 +67,7 @@ function readPart(reply: Reply, value: unknown): Reply {
   const model = text(part.model);
   return {
     ...reply,
-    text: reply.text + textOf(record(choice.message ?? choice.delta).content),
+    text: reply.text + saidIn(part),
     finished: reply.finished || finish !== '',
     ...(model && { model }),
     ...readUsage(part.usage),
@@ -78,7 +76,9 @@ function readPart(reply: Reply, value: unknown): Reply {
 }
 
 /** A text, or a list of parts of which only some are text. */
-function textOf(content: unknown): string {
+function saidIn(part: unknown): string {
+  const [choice = {}] = records(record(part).choices);
+  const { content } = record(choice.message ?? choice.delta);
   if (typeof content === 'string') return content;
   return records(content)
     .filter(({ type }) => type === 'text')
@@ -88,9 +88,15 @@ function textOf(content: unknown): string {
 
 function failureOf(finish: string): Failure | undefined {
   if (finish === '' || finish === 'stop') return undefined;
-  const message = `The answer was cut off: ${finish}.`;
-  const limited = finish === 'length' || finish === 'model_length';
-  return { code: limited ? 'output_limit' : 'provider_error', message };
+  const cut = `Mistral stopped before the end of its answer (${finish}).`;
+  if (/length/.test(finish))
+    return { code: 'output_limit', message: `${cut} Ask for less at once.` };
+  return /filter/.test(finish)
+    ? {
+        code: 'content_refused',
+        message: `${cut} Put it differently, or use another engine.`
+      }
+    : { code: 'provider_error', message: `${cut} Spawn it again.` };
 }
 
 function readUsage(value: unknown): Pick<Reply, 'usage'> {

@@ -13,7 +13,7 @@ import {
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-const [access = 'read', resumed] = process.argv.slice(2);
+const [access = 'read', , resumed] = process.argv.slice(2);
 const prompt = readFileSync(0, 'utf8');
 const said: string[] = [];
 

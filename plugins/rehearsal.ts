@@ -26,7 +26,7 @@ export default {
   args: ({ access, sessionId }) => [
     agent ?? file,
     access,
-    ...(sessionId === undefined ? [] : [sessionId])
+    ...(sessionId === undefined ? [] : ['--', sessionId])
   ],
   read: (reply, event) => {
     if (typeof event !== 'object' || event === null) return reply;

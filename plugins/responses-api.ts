@@ -4,7 +4,13 @@ import type {
   ResponseInput,
   ResponseStreamEvent
 } from 'openai/resources/responses/responses';
-import type { ApiRequest, ApiTools, Failure, Reply } from '../src/plugin.ts';
+import type {
+  ApiRequest,
+  ApiTools,
+  Failure,
+  FailureCode,
+  Reply
+} from '../src/plugin.ts';
 import { withVersion } from './base-url.ts';
 import { count, oneLine, record, records, text } from './json-fields.ts';
 
@@ -27,7 +33,9 @@ export async function askResponses(
     baseURL: withVersion(request.baseUrl ?? usual, 'v1'),
     fetch,
     maxRetries: 0,
-    timeout: noTimeoutMs
+    timeout: noTimeoutMs,
+    // It would print what it cannot read.
+    logLevel: 'off'
   });
   const asked: ResponseCreateParams = {
     model: request.model,
@@ -95,7 +103,10 @@ function readAnswer(answer: Answer): Reply {
   };
   if (!Array.isArray(output))
     throw new TypeError('no "output" in the response');
-  const parts = records(output).flatMap(({ content }) => records(content));
+  const parts = records(output)
+    // What it thought on the way has content, too.
+    .filter(({ type }) => type === 'message')
+    .flatMap(({ content }) => records(content));
   const reply: Reply = {
     text: parts.map((part) => text(part.text)).join(''),
     finished: true,
@@ -104,7 +115,10 @@ function readAnswer(answer: Answer): Reply {
   };
   const refusal = parts.map((part) => text(part.refusal)).find(Boolean);
   const failure = refusal
-    ? { code: 'content_refused' as const, message: oneLine(refusal, 500) }
+    ? {
+        code: 'content_refused' as const,
+        message: `The model refused: ${oneLine(refusal, Infinity)}`
+      }
     : failureOfStatus(status, text(incomplete_details?.reason), error);
   return failure ? { ...reply, failure } : reply;
 }
@@ -120,10 +134,14 @@ function failureOfStatus(
       return undefined;
     case 'incomplete':
       return reason === 'content_filter'
-        ? { code: 'content_refused', message: 'A content filter cut it off.' }
+        ? {
+            code: 'content_refused',
+            message:
+              'A content filter stopped the answer. Put it differently, or use another engine.'
+          }
         : {
             code: 'output_limit',
-            message: `The answer is incomplete: ${reason || 'no reason given'}.`
+            message: `The model stopped before the end of its answer (${reason || 'no reason given'}). Ask for less at once.`
           };
     default:
       return failureOf(error?.code, error?.message);
@@ -131,11 +149,18 @@ function failureOfStatus(
 }
 
 function failureOf(code: unknown, message: unknown): Failure {
+  const said = oneLine(text(message), Infinity).replace(/\.$/, '');
   return {
-    code: /rate_limit/.test(text(code)) ? 'rate_limited' : 'provider_error',
-    message: oneLine(text(message), 500) || 'It failed without a reason.'
+    code: codes.get(text(code)) ?? 'provider_error',
+    message: `The provider failed while answering: ${said || 'no reason given'}. Spawn it again a little later.`
   };
 }
+
+const codes = new Map<string, FailureCode>([
+  ['rate_limit_exceeded', 'rate_limited'],
+  ['insufficient_quota', 'quota'],
+  ['context_length_exceeded', 'context_too_long']
+]);
 
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
   const usage = record(value);

@@ -101,6 +101,10 @@ try {
     bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
     bundle('src/cli/api-agent.ts', 'api-agent.js', { format: 'esm' }),
     bundle('plugins/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
+    bundle('src/testing/engine-contract.ts', 'testing.js', {
+      format: 'esm',
+      external: ['zod']
+    }),
     bundle('src/index.ts', 'index.js', {
       format: 'esm',
       external: ['zod', 'cross-spawn']

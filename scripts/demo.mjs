@@ -74,11 +74,11 @@ function chooseEngines(workspace, forced) {
   heading('Engines');
   const found = forced ? [] : probe(workspace);
   for (const { name, ready, state } of found)
-    tell(`${name.padEnd(10)} ${state}: ${ready ? 'used' : 'skipped'}`);
+    tell(`${name.padEnd(12)} ${state}: ${ready ? 'used' : 'skipped'}`);
   const engines = found.filter(({ ready }) => ready).map(({ name }) => name);
   const alone = forced ? ', as asked for' : ', as no other engine is ready';
   tell(
-    `rehearsal  a real process that asks no model: used${engines.length > 0 ? '' : alone}`
+    `rehearsal    a real process that asks no model: used${engines.length > 0 ? '' : alone}`
   );
   return engines;
 }
@@ -96,10 +96,17 @@ function probe(workspace) {
     throw new Error(`troupe doctor gave no answer. ${stderr ?? ''}`);
   return JSON.parse(stdout)
     .engines.filter(({ name }) => name !== 'rehearsal')
-    .map((engine) => ({ ...engine, state: stateOf(engine) }));
+    .map((engine) => ({
+      name: engine.name,
+      // The jobs are in a file, which no API sees.
+      ready: engine.ready && engine.kind === 'cli',
+      state: stateOf(engine)
+    }));
 }
 
-function stateOf({ path, login, ready, version, keys }) {
+function stateOf({ kind, path, login, ready, version, keys }) {
+  if (kind === 'api')
+    return ready ? 'has a key, but sees no files' : 'has no key';
   if (path === null) return 'is not installed';
   if (!ready && login === 'not logged in')
     return 'is installed, but not logged in';

@@ -3,6 +3,7 @@ import { builtinEngines, optionalEngines } from '../plugins/index.ts';
 import { baseDirectoryOf, type Config } from './config.ts';
 import type { AuditViews } from './core/audit/audit-views.ts';
 import type { Journal } from './core/audit/journal.ts';
+import type { Witness } from './core/changes/witness.ts';
 import { ApiKeys } from './core/engines/api-keys.ts';
 import { chooseEngines } from './core/engines/choose-engines.ts';
 import { EngineRegistry } from './core/engines/engine-registry.ts';
@@ -40,6 +41,7 @@ export class Host {
   readonly #views: AuditViews;
   readonly #starter: RunStarter;
   readonly #spawner: Spawner;
+  readonly #witness: Witness;
   #stopWatching = (): void => undefined;
 
   constructor(config: Config, registry: EngineRegistry, keys: ApiKeys) {
@@ -55,6 +57,7 @@ export class Host {
     this.#views = parts.views;
     this.#starter = parts.starter;
     this.#spawner = parts.spawner;
+    this.#witness = parts.witness;
   }
 
   /** Looks after the workspace's runs and views until `close`. */
@@ -127,12 +130,14 @@ export class Host {
   async close(): Promise<void> {
     this.#stopWatching();
     const dropped = disconnectQueued(this.#starter, this.store);
+    this.#witness.hurry();
     const ours = this.#starter.ownRunning();
     const stop = this.config.onDisconnect === 'stop';
     await Promise.allSettled([
       ...dropped.map((id) => this.tracker.look(id)),
       ...(stop ? ours.map((id) => this.#disconnect(id)) : [])
     ]);
+    await this.#starter.prepared();
     await this.#views.refresh();
   }
 
@@ -180,7 +185,7 @@ export async function createHost(config: Config): Promise<Host> {
   keys.remember([...engines, ...others]);
   return new Host(
     config,
-    new EngineRegistry(engines, config.engines, faults, others, loaded.engines),
+    new EngineRegistry(engines, config.engines, faults, others, loaded.places),
     keys
   );
 }

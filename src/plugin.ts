@@ -105,6 +105,8 @@ interface EngineBasics {
     default?: string;
     /** Short name → provider's id. Names not listed pass through. */
     aliases?: Record<string, string>;
+    /** Names the provider has given up → what stands in for them now. */
+    retired?: Record<string, string>;
   };
   /** Seconds until a run is stopped, for a given prompt. Default 300. */
   timeoutSeconds?: number | ((prompt: string) => number);

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { createProcesses } from './adapters/child-process/processes.ts';
+import { createRepositories } from './adapters/git/repositories.ts';
 import type { Config } from './config.ts';
 import { AuditViews } from './core/audit/audit-views.ts';
 import { Journal, journalPath } from './core/audit/journal.ts';
 import { createRedactor, secretsIn } from './core/audit/redact.ts';
+import { Witness } from './core/changes/witness.ts';
 import type { ApiKeys } from './core/engines/api-keys.ts';
 import type { EngineRegistry } from './core/engines/engine-registry.ts';
 import { RunStore } from './core/runs/run-store.ts';
@@ -26,10 +28,14 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const store = new RunStore(state);
   const processes = createProcesses(distDirectory());
   const journal = new Journal(journalPath(logDirectory), headDirectory, redact);
+  const { workspace } = config;
+  const repositories = createRepositories();
+  const witness = new Witness({ repositories, store, processes, workspace });
   const tracker = new RunTracker({
     store,
     journal,
     processes,
+    witness,
     // What is not offered here may have been started elsewhere.
     engineOf: (name) => registry.known(name),
     onChange: () => {
@@ -43,6 +49,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     keys,
     store,
     processes,
+    witness,
     maxConcurrent: config.maxConcurrent,
     maxConcurrentApi: config.maxConcurrentApi,
     onEnded: (id) => {
@@ -58,8 +65,9 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     processes,
     tracker,
     starter,
+    repositories,
     settings: {
-      workspace: config.workspace,
+      workspace,
       configFile: config.file ?? null,
       prices: config.prices,
       maxAccess: config.maxAccess,
@@ -73,7 +81,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const views = new AuditViews({
     journal,
     logDirectory,
-    workspace: config.workspace,
+    workspace,
     maximumEntries: config.iac.entries,
     maximumBytes: config.iac.megabytes * 1024 * 1024,
     redact,
@@ -92,6 +100,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     starter,
     spawner,
     views,
+    witness,
     headDirectory
   };
 }

@@ -8,53 +8,82 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { builtinEngines, optionalEngines } from '../../plugins/index.ts';
 import { readConfigFile } from '../config-file.ts';
-import { type ApiTask, keyVariable } from '../core/engines/api-task.ts';
+import {
+  type ApiEvent,
+  type ApiTask,
+  keyVariable
+} from '../core/engines/api-task.ts';
+import { EngineFault } from '../core/engines/engine-fault.ts';
 import { execute } from '../core/engines/execute.ts';
-import { loadEngines } from '../core/engines/load-engines.ts';
-import type { ApiEngine, Engine } from '../plugin.ts';
-import { ownStdout } from './own-stdout.ts';
+import { loadEngine, problemOf } from '../core/engines/load-engines.ts';
+import { logProblem } from '../log.ts';
+import type { ApiEngine, Engine, Failure } from '../plugin.ts';
+import { ownStdout, surviveStrays } from './own-stdout.ts';
 
 ownStdout();
+surviveStrays(logProblem);
 
 const task: ApiTask = JSON.parse(readFileSync(0, 'utf8'));
 const apiKey = process.env[keyVariable] ?? '';
 // The engine gets it as an argument; nothing it starts needs it.
 delete process.env[keyVariable];
 
+let answered = false;
 const stop = new AbortController();
 process.once('SIGTERM', () => {
+  answered = true;
   stop.abort(new Error('stopped'));
   process.exit(143);
 });
-
-await execute(await engineOf(task), task, {
-  apiKey,
-  signal: stop.signal,
-  write: (event) => writeFileSync(1, `${JSON.stringify(event)}\n`)
+// With nothing left to wait for, or by a plugin's process.exit.
+process.once('exit', () => {
+  const problem = 'ended without an answer';
+  const { failure } = new EngineFault(
+    task.engine,
+    'generate',
+    problem,
+    'bad_output'
+  );
+  if (!answered) write({ type: 'reply', reply: { finished: false, failure } });
 });
+
+const engine = await engineOf(task).catch((error: unknown): Failure => {
+  const message = `${task.label} could not be loaded: ${problemOf(error)}.`;
+  return { code: 'spawn_failed', message };
+});
+if ('code' in engine)
+  write({ type: 'reply', reply: { finished: false, failure: engine } });
+else await execute(engine, task, { apiKey, signal: stop.signal, write });
 process.exit(0);
 
-async function engineOf({ engine, configFile }: ApiTask): Promise<ApiEngine> {
-  const engines = configFile === null ? builtin() : await loaded(configFile);
-  const found = engines.findLast(({ name }) => name === engine);
-  if (found?.kind === 'api') return found;
-  const where = configFile ?? 'troupe itself';
-  throw new Error(`There is no API engine "${engine}" in ${where}.`);
+function write(event: ApiEvent): void {
+  answered ||= event.type === 'reply';
+  writeFileSync(1, `${JSON.stringify(event)}\n`);
 }
 
-function builtin(): Engine[] {
-  return [...builtinEngines, ...optionalEngines];
+async function engineOf(task: ApiTask): Promise<ApiEngine> {
+  const engine = task.plugin ? await loaded(task.plugin) : builtin(task.engine);
+  if (engine?.kind === 'api' && engine.name === task.engine) return engine;
+  const where = task.plugin?.configFile ?? 'troupe itself';
+  throw new Error(`${where} has no API engine "${task.engine}" there any more`);
 }
 
-async function loaded(configFile: string): Promise<Engine[]> {
-  const { value } = await readConfigFile(dirname(configFile), configFile);
+function builtin(name: string): Engine | undefined {
+  const engines = [...builtinEngines, ...optionalEngines];
+  return engines.find((engine) => engine.name === name);
+}
+
+/** That plugin alone: what is wrong with the others is none of its concern. */
+async function loaded({
+  configFile,
+  place
+}: NonNullable<ApiTask['plugin']>): Promise<Engine> {
+  const directory = dirname(configFile);
+  const { value } = await readConfigFile(directory, configFile);
   const plugins: unknown =
     typeof value === 'object' && value !== null
       ? Reflect.get(value, 'plugins')
       : undefined;
-  const { engines } = await loadEngines(
-    Array.isArray(plugins) ? plugins : [],
-    dirname(configFile)
-  );
-  return engines;
+  const plugin: unknown = Array.isArray(plugins) ? plugins[place] : undefined;
+  return loadEngine(plugin, directory);
 }

@@ -1,4 +1,5 @@
 import { tmpdir } from 'node:os';
+import { EngineFault } from '../core/engines/engine-fault.ts';
 import { childEnvironment } from '../core/engines/environment.ts';
 import type { Host } from '../host.ts';
 import type { CliEngine, Engine } from '../plugin.ts';
@@ -24,6 +25,20 @@ export async function checkEngine(
   engine: Engine
 ): Promise<EngineCheck> {
   const facts = factsOf(host, engine);
+  try {
+    return await check(host, engine, facts);
+  } catch (error) {
+    if (!(error instanceof EngineFault)) throw error;
+    const next = `${error.message} Mend it, or take it out of "plugins".`;
+    return { ...facts, version: null, login: null, ready: false, next };
+  }
+}
+
+async function check(
+  host: Host,
+  engine: Engine,
+  facts: EngineFacts
+): Promise<EngineCheck> {
   if (engine.kind === 'api') {
     const { available: ready } = facts;
     const where = engine.keyUrl ? ` Get a key at ${engine.keyUrl}.` : '';

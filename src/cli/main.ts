@@ -1,9 +1,15 @@
+import { isStray } from '../core/engines/plugin-exits.ts';
 import { tell } from './output.ts';
 import { exitWith, stayQuietWithoutReader } from './process-end.ts';
 import { createProgram } from './program.ts';
 import { describeError, exitCodes } from './shared.ts';
 
 stayQuietWithoutReader();
+process.on('uncaughtException', (error) => {
+  tell(describeError(error));
+  // A plugin's own timer or promise is no reason to end.
+  if (!isStray(error)) process.exit(exitCodes.error);
+});
 createProgram()
   .parseAsync(process.argv)
   .catch((error: unknown) => {

@@ -8,10 +8,12 @@ import { Writable } from 'node:stream';
 export function ownStdout(): Writable {
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.write = process.stderr.write.bind(process.stderr);
-  return new Writable({
+  const stdout = new Writable({
     decodeStrings: false,
     write: (chunk, encoding, done) => void write(chunk, encoding, done)
   });
+  // With a slow reader every answer that waits listens for its turn.
+  return stdout.setMaxListeners(0);
 }
 
 /** A promise or timer that a plugin left alone must not end the process. */

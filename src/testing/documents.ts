@@ -9,9 +9,16 @@ export interface MarkdownDocument {
   text: string;
 }
 
-/** The documents people read: those of the root and of docs/. */
+const directories = ['.', 'docs', 'plugins', 'examples'];
+
+/** The documents people read: those of the root, docs/ and what has its own. */
 export function documents(): MarkdownDocument[] {
-  return ['.', 'docs'].flatMap((directory) =>
+  const examples = readdirSync(join(packageRoot, 'examples'), {
+    withFileTypes: true
+  })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join('examples', name));
+  return [...directories, ...examples].flatMap((directory) =>
     readdirSync(join(packageRoot, directory))
       .filter((name) => name.endsWith('.md'))
       .map((name) => documentAt(join(directory, name)))

@@ -65,7 +65,7 @@ export function createStepWorkspace(): StepWorkspace {
           const [what, name = ''] = line.split(' ');
           return { what: what === 'start' ? 'start' : 'end', name };
         }),
-    survivors: () => agentsAlive(path('.agents/spawns')),
+    survivors: () => agentsAlive(workspace),
     iac: () => textOf(path('logs/IAC.md')),
     logged: () =>
       [
@@ -77,7 +77,8 @@ export function createStepWorkspace(): StepWorkspace {
 }
 
 /** Agents with a process that carries their mark, zombies aside. */
-function agentsAlive(spawns: string): string[] {
+export function agentsAlive({ path }: TempWorkspace): string[] {
+  const spawns = join(path, '.agents', 'spawns');
   const alive = new Set<string>();
   const pids = processTable()
     .filter((entry) => !entry.zombie)

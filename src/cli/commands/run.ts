@@ -32,6 +32,7 @@ interface RunFlags extends WorkspaceFlags, JsonFlag {
   timeout?: number;
   cwd?: string;
   systemPrompt?: string;
+  isolate?: boolean;
 }
 
 export function addRun(program: Command): void {
@@ -50,6 +51,7 @@ export function addRun(program: Command): void {
       )
       .option('--timeout <seconds>', 'stop the agent after this', parseSeconds)
       .option('--cwd <dir>', 'directory inside the workspace to work in')
+      .option('--isolate', 'in a git worktree and branch of its own')
       .option('--system-prompt <text>', 'put before the task')
       .option('--json', 'print the outcome as JSON')
   )
@@ -81,15 +83,17 @@ async function run(
   return withHost(
     flags,
     async (host) => {
-      const { record } = await host.spawn({
+      const { record, warning } = await host.spawn({
         engine,
         prompt,
         model: flags.model,
         access: flags.access,
         timeoutSeconds: flags.timeout,
         cwd: flags.cwd,
-        systemPrompt: flags.systemPrompt
+        systemPrompt: flags.systemPrompt,
+        isolate: flags.isolate ? 'worktree' : undefined
       });
+      if (warning) tell(warning);
       const ended = await follow(host, record.agent_id, interruption);
       // What IAC.md says is true before the answer is out.
       await host.attend();
@@ -139,9 +143,10 @@ async function describeMoment(host: Host, run: Run): Promise<string> {
 
 function describeStart({ record }: Run): string {
   const { label, agent_id, access, enforcement, timeout_seconds } = record;
+  const place = record.worktree ? `, in ${record.worktree.path}` : '';
   const model = record.model === null ? '' : ` (${oneLine(record.model)})`;
   const held = record.kind === 'api' ? '' : `, access ${access} ${enforcement}`;
-  return `${label}${model} ${agent_id}${held}, timeout ${timeout_seconds} s`;
+  return `${label}${model} ${agent_id}${held}${place}, timeout ${timeout_seconds} s`;
 }
 
 async function conclude(

@@ -87,7 +87,8 @@ export class Journal {
   #prev = firstLink;
   readonly #headDirectory: string;
   #writer: string | undefined;
-  readonly #redact: Redact;
+  /** Takes secrets out of what others may read. */
+  readonly redact: Redact;
 
   /**
    * @param headDirectory where the newest link of each chain is noted, apart
@@ -96,7 +97,7 @@ export class Journal {
   constructor(path: string, headDirectory: string, redact: Redact) {
     this.path = path;
     this.#headDirectory = headDirectory;
-    this.#redact = redact;
+    this.redact = redact;
   }
 
   /** This process's chain, named at its first use. */
@@ -130,7 +131,7 @@ export class Journal {
 
   /** A text for a record: short ones inline, long ones by reference. */
   textOf(text: string, path: string): JournalText {
-    const clean = this.#redact(text);
+    const clean = this.redact(text);
     const chars = text.length;
     if (JSON.stringify(clean).length <= inlineChars)
       return { chars, text: clean };
@@ -161,7 +162,7 @@ export class Journal {
   #short<Text extends string | null>(text: Text, chars: number) {
     if (text === null) return text;
     const known = text.slice(0, chars + longestSecret);
-    return this.#redact(known, 0, chars);
+    return this.redact(known, 0, chars);
   }
 }
 

@@ -110,7 +110,7 @@ export class ApiKeys {
     const mode = statSync(file).mode & 0o777;
     if ((mode & 0o077) !== 0)
       this.#tell(
-        `${file} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${keyFileName}`
+        `${file} can be read by others (mode ${mode.toString(8)}). Run: chmod 600 ${JSON.stringify(file)}`
       );
   }
 
@@ -138,6 +138,8 @@ function entriesOf(text: string): [string, unknown][] {
 /** Names that were looked for, and where to get a key. */
 export function missingKey(engine: ApiEngine, label: string): string {
   const names = engine.keyNames.join(', ');
+  const absent =
+    engine.keyNames.length > 1 ? `none of ${names} is` : `${names} is not`;
   const where = engine.keyUrl ? ` Get one at ${engine.keyUrl}.` : '';
-  return `${label} has no key: none of ${names} is in ${keyFileName} or in the environment.${where}`;
+  return `${label} has no key: ${absent} in ${keyFileName} or in the environment.${where}`;
 }

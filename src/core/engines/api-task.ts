@@ -6,8 +6,8 @@ export interface ApiTask {
   v: 1;
   engine: string;
   label: string;
-  /** The configuration that brings the engine; null for a built-in one. */
-  configFile: string | null;
+  /** The configuration's `plugins` that bring it; null for a built-in one. */
+  plugin: { configFile: string; place: number } | null;
   request: ApiRequest;
   /** Seconds without a byte until the call is given up; 0 for never. */
   idleTimeoutSeconds: number;

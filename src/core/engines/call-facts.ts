@@ -40,6 +40,14 @@ export function note({ status, headers }: Response, facts: CallFacts): void {
   if (retryAfter !== undefined) facts.retryAfterSeconds = retryAfter;
 }
 
+/** Keeps the body of an answer that is no success. */
+export function noteError(text: string, facts: CallFacts): void {
+  facts.errorText = text;
+  // Google has no header for it.
+  const [, seconds] = /"retryDelay":\s*"(\d+(?:\.\d+)?)s"/.exec(text) ?? [];
+  if (seconds !== undefined) facts.retryAfterSeconds ??= Number(seconds);
+}
+
 const requestIdNames = [
   'x-request-id',
   'request-id',

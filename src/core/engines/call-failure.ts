@@ -1,76 +1,105 @@
 import type { ApiEngine, Failure, FailureCode } from '../../plugin.ts';
 import { errnoOf } from '../errors.ts';
 import type { CallFacts } from './call-facts.ts';
+import { wordsOf } from './engine-fault.ts';
 import { classifyWith } from './failure-codes.ts';
+
+/** What a failed call is judged by. */
+export interface FailedCall {
+  facts: CallFacts;
+  engine: ApiEngine;
+  label: string;
+  /** Takes the key out of words from outside. */
+  redact: (text: string) => string;
+}
 
 /**
  * What a failed call means. The wire's own facts come first: SDKs wrap, lose
  * or invent errors, each in its own way.
  */
-export function failureOfCall(
-  error: unknown,
-  facts: CallFacts,
-  engine: ApiEngine,
-  label: string
-): Failure {
-  const said = wordsOf(error, facts);
-  const told = (code: FailureCode, sentence: string): Failure => ({
-    code,
-    message: `${label} ${sentence}${tracesOf(facts)}`
-  });
+export function failureOfCall(error: unknown, call: FailedCall): Failure {
+  const { facts, engine, label, redact } = call;
+  const told = (
+    code: FailureCode,
+    what: string,
+    words = '',
+    next = nextSteps[code] ?? ''
+  ): Failure => {
+    const quoted = words === '' ? '' : `: ${asQuote(redact(words))}`;
+    const sentence = `${label} ${what}${quoted}${tracesOf(facts)}`;
+    const stop = /[?!…]$/.test(sentence) ? '' : '.';
+    return { code, message: `${sentence}${stop} ${next}`.trim() };
+  };
+  const { status, errorText = '', retryAfterSeconds: wait = 0 } = facts;
   if (facts.idle)
-    return told('idle_timeout', 'sent nothing for the idle time limit.');
-  const { status } = facts;
-  if (status !== undefined && (status < 200 || status > 299))
-    return told(
-      codeOfStatus(status, facts.errorText ?? said, engine),
-      `answered with status ${status}${waitAsked(facts)}: ${said}`
-    );
-  const errno = errnoIn(error);
-  if (status === undefined && errno !== undefined && notAnswered.has(errno))
-    return told('network', `could not be reached (${errno}): ${said}`);
-  if (errno !== undefined && broken.has(errno))
-    return told('network', `broke off its answer (${errno}).`);
-  if (status === undefined && facts.attempts > 0)
-    return told('network', `could not be reached: ${said}`);
+    return told('idle_timeout', 'sent nothing for the idle time limit');
+  const root = rootOf(error);
   if (status === undefined)
-    return told('spawn_failed', `could not be asked: ${said}`);
-  if (isTerminated(error)) return told('network', 'broke off its answer.');
-  const page = /text\/html/.test(facts.contentType ?? '')
-    ? 'a web page, no API answer; check baseUrl'
-    : `an answer that cannot be read: ${said}`;
-  return told('bad_output', `sent ${page}`);
+    return facts.attempts > 0
+      ? told('network', 'could not be reached', root.message)
+      : told('spawn_failed', 'could not be asked', root.message);
+  if (status < 200 || status > 299) {
+    const said = messageIn(errorText) ?? root.message;
+    const code = codeOfStatus(facts, engine);
+    const next =
+      status === 404 && code === 'provider_error' ? checkAddress : undefined;
+    return wait < 1
+      ? told(code, `answered with status ${status}`, said, next)
+      : told(
+          code,
+          `answered with status ${status} and asks to wait ${Math.ceil(wait)} s`,
+          said,
+          'Spawn it again after that, or use another engine.'
+        );
+  }
+  if (isBroken(root) || isBroken(error))
+    return told('network', 'broke off its answer', root.message, again);
+  // Uncut: half a key is not known as one.
+  const problem = error instanceof Error ? error.message : wordsOf(error);
+  const event = jsonMessageIn(problem.slice(problem.indexOf('{')));
+  if (event !== undefined)
+    return told(codeOfWords(problem, engine), 'failed while answering', event);
+  if (isPage(facts))
+    return told('bad_output', 'sent a web page, no answer', '', checkAddress);
+  // A parser quotes a piece of what it read, perhaps of a key.
+  const why = /json/i.test(problem)
+    ? 'it is no valid JSON'
+    : (jsonMessageIn(problem) ?? problem);
+  return told('bad_output', 'sent an answer that cannot be used', why);
 }
 
-/** An address that refuses, does not exist or is cut off. */
-const notAnswered = new Set([
-  'ECONNREFUSED',
-  'ECONNRESET',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'ETIMEDOUT',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EPIPE',
-  'UND_ERR_CONNECT_TIMEOUT',
-  'UND_ERR_HEADERS_TIMEOUT',
-  'UND_ERR_SOCKET'
-]);
+const again = 'Spawn it again.';
+const later = 'Spawn it again a little later.';
+const checkAddress = 'Check baseUrl.';
 
-const broken = new Set([
-  'ECONNRESET',
-  'EPIPE',
-  'ETIMEDOUT',
-  'UND_ERR_BODY_TIMEOUT',
-  'UND_ERR_SOCKET'
-]);
+/** What the caller can do, unless more is known. */
+const nextSteps: Partial<Record<FailureCode, string>> = {
+  auth: 'Put a valid key into api_keys.json or the environment.',
+  quota: 'Add credit at the provider, or use another engine.',
+  rate_limited: later,
+  model_not_found: 'Leave "model" out, or name one that this key may use.',
+  permission_denied: 'Check what this key may do.',
+  context_too_long: 'Shorten the prompt, or start a new session.',
+  network: 'Check the connection, the proxy and baseUrl.',
+  provider_error: later,
+  content_refused: 'Put it differently, or use another engine.',
+  bad_output: 'Spawn it again; if it happens again, check baseUrl.',
+  idle_timeout: 'Spawn it again, or raise idleTimeoutSeconds.'
+};
 
-function codeOfStatus(
-  status: number,
-  text: string,
-  engine: ApiEngine
-): FailureCode {
-  const known = classifyWith(engine)(text);
+/** A connection that ended within an answer, as the platform names it. */
+function isBroken(error: unknown): boolean {
+  return (
+    /^(ECONNRESET|EPIPE|ETIMEDOUT|UND_ERR_(BODY_TIMEOUT|SOCKET))$/.test(
+      errnoOf(error) ?? ''
+    ) ||
+    (error instanceof Error && error.message === 'terminated')
+  );
+}
+
+function codeOfStatus(facts: CallFacts, engine: ApiEngine): FailureCode {
+  const { status = 0, errorText = '' } = facts;
+  const known = classifyWith(engine)(errorText);
   switch (status) {
     case 401:
       return 'auth';
@@ -83,11 +112,18 @@ function codeOfStatus(
     case 413:
       return 'context_too_long';
     case 429:
-      return known === 'quota' ? 'quota' : 'rate_limited';
+      // Whoever limits by the minute speaks of quotas and billing, too.
+      return known === 'quota' && !/per.?min/i.test(errorText)
+        ? 'quota'
+        : 'rate_limited';
     case 400:
     case 404:
     case 422:
-      return known && ofRequest.has(known) ? known : defaultOf(status);
+      if (known && ofRequest.has(known)) return known;
+      // An address where no API answers knows no model either.
+      return status === 404 && /json/.test(facts.contentType ?? '')
+        ? 'model_not_found'
+        : 'provider_error';
     default:
       return status >= 300 && status < 400 ? 'network' : 'provider_error';
   }
@@ -102,13 +138,16 @@ const ofRequest = new Set<FailureCode>([
   'content_refused'
 ]);
 
-function defaultOf(status: number): FailureCode {
-  return status === 404 ? 'model_not_found' : 'provider_error';
+/** An error that came as an event of an answer that had begun. */
+function codeOfWords(words: string, engine: ApiEngine): FailureCode {
+  const known = classifyWith(engine)(words);
+  return known === 'rate_limited' || (known && ofRequest.has(known))
+    ? known
+    : 'provider_error';
 }
 
-function waitAsked({ retryAfterSeconds }: CallFacts): string {
-  if (retryAfterSeconds === undefined || retryAfterSeconds < 1) return '';
-  return ` and asks to wait ${Math.ceil(retryAfterSeconds)} s`;
+function isPage({ contentType = '' }: CallFacts): boolean {
+  return /^text\/html/i.test(contentType);
 }
 
 /** What a provider's support asks for. */
@@ -120,31 +159,37 @@ function tracesOf({ requestId, attempts }: CallFacts): string {
   return traces.length === 0 ? '' : ` (${traces.join(', ')})`;
 }
 
-/** The provider's own words in one line, else the SDK's. */
-function wordsOf(error: unknown, { errorText }: CallFacts): string {
-  const text =
-    (errorText === undefined ? undefined : messageIn(errorText)) ??
-    (error instanceof Error ? error.message : String(error));
-  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  return line.length > 500 ? `${line.slice(0, 499)}…` : line || 'no reason';
+/** In one line, not too long, without the full stop. */
+function asQuote(words: string): string {
+  const line = words.replace(/[\s\p{Cc}]+/gu, ' ').trim();
+  const short = line.length > 500 ? `${line.slice(0, 499)}…` : line;
+  return short.replace(/\.$/, '') || 'no reason given';
 }
 
-/** `error.message`, `message` or `detail` of a JSON body; text of a page. */
+/** The provider's own words: of a JSON body, else the text of a page. */
 function messageIn(body: string): string | undefined {
+  const said = jsonMessageIn(body);
+  if (said !== undefined) return said;
+  const text = body.replace(/<(style|script)[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
+  return text.trim() === '' ? undefined : text;
+}
+
+/** Where providers put it; undefined when the text is no JSON object. */
+function jsonMessageIn(text: string): string | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = JSON.parse(text);
   } catch {
-    const text = body.replace(/<(style|script)[\s\S]*?<\/\1>|<[^>]*>/gi, ' ');
-    return text.trim() === '' ? undefined : text;
+    return undefined;
   }
   const first: unknown = Array.isArray(value) ? value[0] : value;
+  if (typeof first !== 'object' || first === null) return undefined;
   return (
     textAt(first, ['error', 'message']) ??
     textAt(first, ['error']) ??
     textAt(first, ['message']) ??
     textAt(first, ['detail']) ??
-    body
+    text
   );
 }
 
@@ -155,19 +200,14 @@ function textAt(value: unknown, path: string[]): string | undefined {
   return typeof at === 'string' && at !== '' ? at : undefined;
 }
 
-/** The first errno in a chain of causes. */
-function errnoIn(error: unknown): string | undefined {
+/** What lies at the bottom of an error: SDKs wrap what the system said. */
+function rootOf(error: unknown): Error {
   let at = error;
-  for (let depth = 0; depth < 6 && at instanceof Error; depth += 1) {
-    const errno = errnoOf(at);
-    if (errno !== undefined && /^(E[A-Z]+|UND_ERR_|EAI_)/.test(errno))
-      return errno;
-    at = at instanceof AggregateError ? at.errors[0] : at.cause;
+  for (let depth = 0; depth < 8 && at instanceof Error; depth += 1) {
+    const inner: unknown =
+      at instanceof AggregateError ? at.errors[0] : at.cause;
+    if (!(inner instanceof Error)) return at;
+    at = inner;
   }
-  return undefined;
-}
-
-/** How the platform's fetch names a body that was cut off. */
-function isTerminated(error: unknown): boolean {
-  return error instanceof Error && /\bterminated\b/.test(error.message);
+  return at instanceof Error ? at : new Error(wordsOf(at));
 }

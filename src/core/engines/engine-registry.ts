@@ -25,18 +25,18 @@ export class EngineRegistry {
   readonly #settings: Record<string, EngineSettings>;
   readonly faults: PluginFault[];
   readonly #others: Engine[];
-  readonly #plugins: Engine[];
+  readonly #plugins: Map<Engine, number>;
 
   /**
    * @param others not offered here, but perhaps by another server
-   * @param plugins those of `engines` that the configuration brings
+   * @param plugins where in the configuration's `plugins` an engine stands
    */
   constructor(
     engines: Engine[],
     settings: Record<string, EngineSettings>,
     faults: PluginFault[] = [],
     others: Engine[] = [],
-    plugins: Engine[] = []
+    plugins = new Map<Engine, number>()
   ) {
     for (const engine of engines) this.#engines.set(engine.name, engine);
     this.#settings = settings;
@@ -59,9 +59,9 @@ export class EngineRegistry {
     return this.find(name) ?? this.#others.find((other) => other.name === name);
   }
 
-  /** Brought by a plugin, not built in. */
-  isPlugin(engine: Engine): boolean {
-    return this.#plugins.includes(engine);
+  /** Its place in the configuration's `plugins`; undefined when built in. */
+  placeOf(engine: Engine): number | undefined {
+    return this.#plugins.get(engine);
   }
 
   /** @throws HostError `unknown_engine` with the names there are. */
@@ -89,8 +89,9 @@ export class EngineRegistry {
     const name =
       asked ?? this.settingsOf(engine.name).model ?? engine.models?.default;
     if (name === undefined) return undefined;
-    const aliases = engine.models?.aliases ?? {};
-    return Object.hasOwn(aliases, name) ? aliases[name] : name;
+    const { aliases = {}, retired = {} } = engine.models ?? {};
+    if (Object.hasOwn(aliases, name)) return aliases[name];
+    return Object.hasOwn(retired, name) ? retired[name] : name;
   }
 
   /** Seconds until a run is stopped. */

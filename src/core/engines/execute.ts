@@ -2,6 +2,7 @@ import type { ApiEngine, ApiRequest, ApiTools, Reply } from '../../plugin.ts';
 import { createRedactor } from '../audit/redact.ts';
 import { type ApiEvent, type ApiTask, soFar } from './api-task.ts';
 import { failureOfCall } from './call-failure.ts';
+import { EngineFault, unlessAtFault } from './engine-fault.ts';
 import { costOf } from './price.ts';
 import { createProviderFetch } from './provider-fetch.ts';
 
@@ -17,7 +18,7 @@ export interface ExecuteOptions {
 /**
  * Asks an API engine once and puts out how it goes. Never rejects: a failed
  * call is a reply with a failure. The key stays out of everything that is
- * said.
+ * said of it.
  */
 export async function execute(
   engine: ApiEngine,
@@ -25,6 +26,7 @@ export async function execute(
   { apiKey, signal, write }: ExecuteOptions
 ): Promise<void> {
   const pieces = new Pieces(write);
+  signal.addEventListener('abort', () => pieces.flush());
   const { fetch, facts } = createProviderFetch({
     signal,
     idleMs: task.idleTimeoutSeconds * 1000,
@@ -36,20 +38,41 @@ export async function execute(
     }
   });
   const { label, request, prices } = task;
+  const redact = createRedactor(apiKey === '' ? [] : [apiKey]);
+  const failureOf = (error: unknown) =>
+    unlessAtFault(
+      () => {
+        if (error instanceof EngineFault) throw error;
+        return failureOfCall(error, { facts, engine, label, redact });
+      },
+      ({ failure }) => failure
+    );
   let reply: Reply;
   try {
     const onText = (piece: string) => pieces.add(piece);
     reply = checked(
       await generate(engine, request, { apiKey, signal, fetch, onText })
     );
-    const costUsd = await costOf(reply, engine.prices, prices);
-    if (costUsd !== undefined) reply = { ...reply, costUsd };
+    if (!reply.finished && !reply.failure)
+      reply.failure = failureOf(new Error('its final event is missing'));
   } catch (error) {
-    const failure = failureOfCall(error, facts, engine, label);
+    const failure = failureOf(error);
     reply = { text: pieces.text, finished: false, failure };
   }
+  const costUsd = await costOf(reply, engine.prices, prices);
   pieces.flush();
-  write({ type: 'reply', reply: last(reply, pieces.text, apiKey) });
+  const { text, failure, ...rest } = reply;
+  write({
+    type: 'reply',
+    reply: {
+      ...rest,
+      ...(costUsd === undefined ? {} : { costUsd }),
+      ...(failure && {
+        failure: { ...failure, message: cut(redact(failure.message)) }
+      }),
+      ...(text === pieces.text ? {} : { text })
+    }
+  });
 }
 
 /**
@@ -92,48 +115,45 @@ function checked(reply: Reply): Reply {
   return { ...reply, finished: reply.finished !== false };
 }
 
-function last(reply: Reply, streamed: string, apiKey: string) {
-  const redact = createRedactor(apiKey === '' ? [] : [apiKey]);
-  const { text, failure, ...rest } = reply;
-  return {
-    ...rest,
-    ...(failure
-      ? { failure: { ...failure, message: redact(failure.message) } }
-      : {}),
-    ...(text === streamed ? {} : { text })
-  };
+/** Only after redaction: half a key is not known as one. */
+function cut(message: string): string {
+  return message.length > 1000 ? `${message.slice(0, 999)}…` : message;
 }
 
-/** Collects what streams in and puts it out now and then. */
+/** Collects what streams in and puts it out a moment later. */
 class Pieces {
   text = '';
   readonly #write: ExecuteOptions['write'];
   #pending = '';
-  #flushed = 0;
+  #told = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(write: ExecuteOptions['write']) {
     this.#write = write;
   }
 
   add(piece: string): void {
+    if (piece === '') return;
     this.text += piece;
     this.#pending += piece;
-    if (performance.now() - this.#flushed >= flushMs) this.flush();
+    this.#timer ??= setTimeout(() => this.flush(), flushMs);
   }
 
   /** Bytes without text, such as thoughts, show that it is alive. */
   alive(): void {
-    const silent = performance.now() - this.#flushed >= 1000;
+    const silent = performance.now() - this.#told >= 1000;
     if (!silent || this.#pending !== '') return;
-    this.#flushed = performance.now();
+    this.#told = performance.now();
     const { length } = this.text;
     const text = length === 0 ? 'receiving' : soFar(length);
     this.#write({ type: 'progress', text });
   }
 
   flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
     if (this.#pending === '') return;
-    this.#flushed = performance.now();
+    this.#told = performance.now();
     this.#write({ type: 'text', piece: this.#pending });
     this.#pending = '';
   }

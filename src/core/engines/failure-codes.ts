@@ -1,5 +1,28 @@
 import type { Engine, FailureCode } from '../../plugin.ts';
 
+/** Every code there is: the contract itself holds types only. */
+export const failureCodes: FailureCode[] = [
+  'not_installed',
+  'not_logged_in',
+  'auth',
+  'quota',
+  'rate_limited',
+  'model_not_found',
+  'permission_denied',
+  'context_too_long',
+  'network',
+  'provider_error',
+  'content_refused',
+  'bad_output',
+  'output_limit',
+  'session_busy',
+  'timeout',
+  'idle_timeout',
+  'canceled',
+  'interrupted',
+  'spawn_failed'
+];
+
 /**
  * What the words of a failure mean, for engines that give no code. Ordered:
  * the first that matches wins, the particular before the general.

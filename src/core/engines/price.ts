@@ -6,8 +6,8 @@ export type Prices = Record<
   { input: number; output: number; cached?: number | undefined }
 >;
 
-/** Days and versions that providers put behind a model's name. */
-const dateSuffix = /^-(\d{4,8}|\d{4}-\d{2}-\d{2})$/;
+/** What providers put behind a name for one and the same model. */
+const sameModel = /^-(\d{8}|\d{4}-\d{2}-\d{2}|00\d)$/;
 
 /**
  * What a reply cost: as the engine told it, else by the user's own prices,
@@ -23,27 +23,35 @@ export async function costOf(
   const { model, usage, cachedTokens = 0 } = reply;
   if (model === undefined || usage === undefined) return undefined;
   const { prompt_tokens, completion_tokens } = usage;
-  const price = Object.hasOwn(own, model) ? own[model] : undefined;
+  const cached = Math.min(cachedTokens, prompt_tokens);
+  const names = Object.keys(own).filter((name) => isSameModel(model, name));
+  const price = own[names.find((name) => name === model) ?? names[0] ?? ''];
   if (price) {
-    const { input, output, cached = input } = price;
-    const full = Math.max(0, prompt_tokens - cachedTokens);
-    const sum = full * input + cachedTokens * cached;
-    return rounded((sum + completion_tokens * output) / 1e6);
+    const sum =
+      (prompt_tokens - cached) * price.input +
+      cached * (price.cached ?? price.input) +
+      completion_tokens * price.output;
+    return rounded(sum / 1e6);
   }
   if (provider === undefined) return undefined;
-  const { calcPrice } = await import('@pydantic/genai-prices');
-  const found = calcPrice(
-    {
-      input_tokens: prompt_tokens,
-      output_tokens: completion_tokens,
-      cache_read_tokens: Math.min(cachedTokens, prompt_tokens)
-    },
-    model,
-    { providerId: provider }
-  );
-  return found && isSameModel(model, found.model.id)
-    ? rounded(found.total_price)
-    : undefined;
+  try {
+    const { calcPrice } = await import('@pydantic/genai-prices');
+    const found = calcPrice(
+      {
+        input_tokens: prompt_tokens,
+        output_tokens: completion_tokens,
+        cache_read_tokens: cached
+      },
+      model,
+      { providerId: provider }
+    );
+    return found && isSameModel(model, found.model.id)
+      ? rounded(found.total_price)
+      : undefined;
+  } catch {
+    // An answer is not lost because nobody can say what it cost.
+    return undefined;
+  }
 }
 
 /** Without the noise of binary fractions. */
@@ -54,5 +62,5 @@ function rounded(dollars: number): number {
 /** The list also matches by beginnings, which may be another model. */
 function isSameModel(told: string, listed: string): boolean {
   if (told === listed) return true;
-  return told.startsWith(listed) && dateSuffix.test(told.slice(listed.length));
+  return told.startsWith(listed) && sameModel.test(told.slice(listed.length));
 }

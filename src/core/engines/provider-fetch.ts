@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type CallFacts, forget, note } from './call-facts.ts';
+import { type CallFacts, forget, note, noteError } from './call-facts.ts';
 import { watchdog, watched } from './watched-body.ts';
 
 export interface ProviderFetch {
@@ -59,15 +59,18 @@ export function createProviderFetch(
     try {
       const response = await fetch(input, {
         ...init,
+        // A key goes to the address it is meant for, and nowhere else.
+        redirect: 'manual',
         signal: AbortSignal.any(signals)
       });
       note(response, facts);
       onActivity?.();
       watch.touch();
       if (!response.ok) {
-        facts.errorText = (await response.text()).slice(0, errorTextChars);
+        const text = (await response.text()).slice(0, errorTextChars);
         watch.end();
-        return withBody(response, facts.errorText);
+        noteError(text, facts);
+        return withBody(response, text);
       }
       return withBody(response, watched(response.body, watch, onActivity));
     } catch (error) {

@@ -26,6 +26,20 @@ export function resolveDirectory(
   return real;
 }
 
+/** The real path of what is inside the workspace, links resolved. */
+export function resolveInside(
+  workspace: string,
+  asked: string
+): string | undefined {
+  const root = realpathSync(workspace);
+  try {
+    const real = realpathSync(resolve(root, asked));
+    return isInside(root, real) ? real : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 function isInside(root: string, path: string): boolean {
   const between = relative(root, path);
   return (

@@ -50,6 +50,7 @@ export async function continueRun(
     timeoutSeconds,
     requestId,
     cwd: run.record.cwd,
+    worktree: run.record.worktree,
     access: run.record.access,
     ...(run.record.model === null ? {} : { model: run.record.model }),
     ...(engine.kind === 'api' ? briefOf(run.record) : {}),

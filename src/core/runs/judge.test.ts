@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { FailureCode, Reply } from '../../plugin.ts';
 import { type Evidence, judge } from './judge.ts';
-import type { StopReason } from './run.ts';
+import { notPrepared, type StopReason } from './run.ts';
 
 const answered: Reply = { text: 'Done.', finished: true };
 
@@ -212,4 +212,19 @@ test('whatever the evidence, only the engine itself completes a run', () => {
               expect(status === 'completed').toBe(complete);
               expect(error === null && error_code === null).toBe(complete);
             }
+});
+
+test('words that are not the engine’s are not taken for its failure', () => {
+  const evidence: Partial<Evidence> = {
+    exitCode: notPrepared,
+    errorText: 'troupe: there is no worktree for it: Permission denied',
+    classify: () => 'permission_denied'
+  };
+  expect(judged({ ...evidence, neverStarted: true })).toEqual({
+    status: 'failed',
+    error_code: 'spawn_failed',
+    error:
+      'Claude could not start: troupe: there is no worktree for it: Permission denied'
+  });
+  expect(judged(evidence).error_code).toBe('permission_denied');
 });

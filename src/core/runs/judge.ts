@@ -1,5 +1,6 @@
 import type { Failure, FailureCode, Reply } from '../../plugin.ts';
-import type { EndStatus, StopRequest } from './run.ts';
+import { EngineFault, unlessAtFault } from '../engines/engine-fault.ts';
+import { type EndStatus, notPrepared, type StopRequest } from './run.ts';
 
 export interface Evidence {
   reply: Reply;
@@ -104,7 +105,19 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
       'interrupted',
       `${label} was killed from outside (${signal})${said}`
     );
-  const code = classify(text);
+  // These words are not the engine's.
+  if (evidence.neverStarted && exitCode === notPrepared)
+    return failed('failed', 'spawn_failed', `${label} could not start${said}`);
+  const code = unlessAtFault<FailureCode | EngineFault | undefined>(
+    () => classify(text),
+    (fault) => fault
+  );
+  if (code instanceof EngineFault)
+    return failed(
+      'failed',
+      code.failure.code,
+      `${label} exited with code ${exitCode}${said}\n${code.message}`
+    );
   if (code) return failed('failed', code, `${label} failed${said}`);
   if (exitCode === 126 || exitCode === 127)
     return failed('failed', 'spawn_failed', `${label} could not start${said}`);

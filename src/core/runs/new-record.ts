@@ -1,4 +1,5 @@
 import type { Access, Engine, Failure } from '../../plugin.ts';
+import { unlessAtFault } from '../engines/engine-fault.ts';
 import { enforcementOf, labelOf } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
 import type { Outcome, RunRecord } from './run.ts';
@@ -35,13 +36,14 @@ export function newRecord(
     model: registry.modelOf(engine, request.model) ?? null,
     access,
     enforcement: enforcementOf(engine, access),
-    tools: engine.kind === 'cli' ? (engine.tools?.(access) ?? null) : null,
+    tools: told(() => toolsOf(engine, access), null),
     cwd,
     task: firstLine(request.prompt),
     prompt_chars: request.prompt.length,
     system_prompt: request.systemPrompt ?? null,
     timeout_seconds:
-      request.timeoutSeconds ?? registry.timeoutOf(engine, request.prompt),
+      request.timeoutSeconds ??
+      told(() => registry.timeoutOf(engine, request.prompt), 0),
     idle_timeout_seconds: registry.idleTimeoutOf(engine),
     output_limit_bytes: settings.outputLimitBytes,
     on_disconnect: settings.onDisconnect,
@@ -55,6 +57,15 @@ export function newRecord(
     session_id:
       request.continues?.sessionId ?? (engine.kind === 'api' ? id : null)
   };
+}
+
+function toolsOf(engine: Engine, access: Access): string | null {
+  return engine.kind === 'cli' ? (engine.tools?.(access) ?? null) : null;
+}
+
+/** A plugin at fault is told by the preflight; the record is written anyway. */
+function told<T>(ask: () => T, otherwise: T): T {
+  return unlessAtFault(ask, () => otherwise);
 }
 
 /** The end of a run that could not start. */

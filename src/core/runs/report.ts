@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { reportChanges } from '../changes/report-changes.ts';
 import { readEnds, readSlice } from '../state/text-file.ts';
 import type { Outcome, Run, RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
@@ -65,6 +66,7 @@ async function reportEnded(
     completed_at: outcome.completed_at,
     ...(outcome.session_id === null ? {} : { session_id: outcome.session_id }),
     ...(outcome.denials.length === 0 ? {} : { denials: outcome.denials }),
+    ...reportChanges(record, store.directoryOf(record.agent_id), budget),
     full_output: path
   };
 }

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, statSync } from 'node:fs';
+import { appendFileSync, existsSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   createOnce,
@@ -19,6 +19,10 @@ import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
  * stdout, stderr                               the engine
  * events.jsonl stop requests, state changes    anyone, one append a line
  * exit         exit code, laid out beforehand  supervisor
+ * before       how the files stood, for git    its owner, until the end
+ * looking      who looks at what changed       created exclusively
+ * changes.json what changed                    created exclusively
+ * changes.diff the same as a patch             whoever wrote changes.json
  * result.txt   final text                      whoever settles
  * outcome.json how it ended                    created exclusively
  */
@@ -54,6 +58,16 @@ export function setStarting(directory: string, on: boolean): void {
   const path = join(directory, 'starting');
   remove(path);
   if (on) writeNew(path, '');
+}
+
+/** Says so again: starting takes longer than an announcement holds. */
+export function touchStarting(directory: string): void {
+  const now = new Date();
+  try {
+    utimesSync(join(directory, 'starting'), now, now);
+  } catch {
+    // Then others may take its place, which is no harm to it.
+  }
 }
 
 export function isStarting(directory: string): boolean {
@@ -132,17 +146,21 @@ export function noteJournalled(directory: string): void {
 }
 
 export function wasJournalled(directory: string): boolean {
+  return eventsOf(directory).some(({ type }) => type === 'journalled');
+}
+
+export function eventsOf(directory: string): Record<string, unknown>[] {
   const text = readIfThere(join(directory, 'events.jsonl')) ?? '';
-  return text.split('\n').some((line) => parse(line)?.type === 'journalled');
+  return text
+    .split('\n')
+    .map(parse)
+    .filter((event) => event !== undefined);
 }
 
 /** The first stop request, which decides; undefined when there was none. */
 export function stopRequestOf(directory: string): StopRequest | undefined {
-  for (const line of (readIfThere(join(directory, 'events.jsonl')) ?? '').split(
-    '\n'
-  )) {
-    const event = parse(line);
-    if (event?.type !== 'stop') continue;
+  for (const event of eventsOf(directory)) {
+    if (event.type !== 'stop') continue;
     const why = stopReasons.find((known) => known === event.why);
     const reason = event.reason;
     if (why)

@@ -1,4 +1,5 @@
 import type { Access, Enforcement, FailureCode, Usage } from '../../plugin.ts';
+import type { Worktree } from '../changes/ports.ts';
 
 /** A process that cannot be mistaken for a later one with the same number. */
 export interface ProcessIdentity {
@@ -41,6 +42,8 @@ export interface RunRecord {
   enforcement: Enforcement;
   tools: string | null;
   cwd: string;
+  /** The worktree that `cwd` lies in, when it has one of its own. */
+  worktree?: Worktree;
   /** First line of the prompt. */
   task: string;
   prompt_chars: number;
@@ -80,6 +83,9 @@ export interface Outcome {
   completed_at: string;
   duration_ms: number;
 }
+
+/** Exit code of a run whose engine never had its turn. */
+export const notPrepared = 125;
 
 export interface StopRequest {
   type: 'stop';

@@ -7,6 +7,7 @@ import {
   maximumRecordBytes,
   spawnedEvent
 } from '../audit/journal.ts';
+import type { Witness } from '../changes/witness.ts';
 import { classifyWith } from '../engines/failure-codes.ts';
 import { readIfThere, replaceFile } from '../state/atomic-file.ts';
 import { LineReader } from '../state/line-reader.ts';
@@ -31,6 +32,7 @@ const plainResultBytes = 1024 * 1024;
 
 export interface SettleDependencies {
   store: RunStore;
+  witness: Witness;
   journal: Journal;
   engineOf: (name: string) => Engine | undefined;
 }
@@ -42,7 +44,7 @@ export interface SettleDependencies {
  */
 export async function settle(
   agentId: string,
-  { store, journal, engineOf }: SettleDependencies
+  { store, journal, engineOf, witness }: SettleDependencies
 ): Promise<Outcome> {
   const before = store.outcomeOf(agentId);
   if (before) return before;
@@ -50,13 +52,21 @@ export async function settle(
   if (!record) throw new Error(`No record of agent ${agentId}`);
   const directory = store.directoryOf(agentId);
   const engine = engineOf(record.engine);
+  await witness.conclude(record);
   const reply = await finalReply(record.kind, engine, directory);
-  const outcome = await conclude(record, directory, engine, reply, store);
+  const concluded = await conclude(record, directory, engine, reply, store);
+  const outcome = withoutSecrets(concluded, journal);
   if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
   addEvent(directory, { type: 'finished', status: outcome.status });
   await journalEnd(record, outcome, directory, journal);
   store.close(agentId);
   return outcome;
+}
+
+/** An engine's last words may hold a key, and an error goes to many places. */
+function withoutSecrets(outcome: Outcome, { redact }: Journal): Outcome {
+  const { error } = outcome;
+  return error === null ? outcome : { ...outcome, error: redact(error) };
 }
 
 /**

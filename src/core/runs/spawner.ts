@@ -1,6 +1,9 @@
 import { basename } from 'node:path';
 import type { Access, Engine, EngineRequest, Failure } from '../../plugin.ts';
 import { type Journal, spawnedEvent } from '../audit/journal.ts';
+import { isolated } from '../changes/isolation.ts';
+import { warnOfOtherWriters } from '../changes/other-writers.ts';
+import type { Repositories, Worktree } from '../changes/ports.ts';
 import { type ApiKeys, missingKey } from '../engines/api-keys.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import type { Prices } from '../engines/price.ts';
@@ -8,13 +11,13 @@ import { HostError, storageError } from '../errors.ts';
 import { resolveDirectory } from './containment.ts';
 import { checkTexts, newRecord, outcomeOfRefused } from './new-record.ts';
 import type { Processes } from './ports.ts';
+import { preflight } from './preflight.ts';
 import type { RunRecord, RunStatus } from './run.ts';
 import { noteJournalled } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 import { finishedEvent } from './settle.ts';
 import type { RunStarter } from './starter.ts';
-import { stdinOf } from './stdin.ts';
 
 export interface SpawnRequest {
   engine: string;
@@ -25,6 +28,10 @@ export interface SpawnRequest {
   requestId?: string | undefined;
   cwd?: string | undefined;
   access?: Access | undefined;
+  /** In a worktree of its own instead of in the project's directory. */
+  isolate?: 'worktree' | undefined;
+  /** The worktree of the agent that is continued. */
+  worktree?: Worktree | undefined;
   /** An id reserved beforehand. */
   agentId?: string | undefined;
   /** Known beforehand to be unable to start: recorded, never started. */
@@ -39,6 +46,8 @@ export interface Spawned {
   /** The same request id was spawned before; this is that agent. */
   repeated: boolean;
   failure?: Failure;
+  /** What its caller should know of other agents. */
+  warning?: string;
 }
 
 export interface SpawnerSettings {
@@ -62,6 +71,7 @@ export interface SpawnerDependencies {
   processes: Processes;
   tracker: RunTracker;
   starter: RunStarter;
+  repositories: Repositories;
   settings: SpawnerSettings;
 }
 
@@ -76,7 +86,7 @@ export class Spawner {
   /**
    * Answers when the run is safe on disk; it starts right after.
    * @throws HostError when nothing was started: `cwd_outside`, `cwd_missing`,
-   *   `depth_limit`, `unknown_engine`, `storage_full`, `storage_unwritable`.
+   *   `no_repository`, `depth_limit`, `unknown_engine`, `storage_full`, `storage_unwritable`.
    */
   async spawn(request: SpawnRequest): Promise<Spawned> {
     const { registry, settings, store } = this.#with;
@@ -88,15 +98,23 @@ export class Spawner {
         `This agent was itself spawned ${settings.depth} deep; the limit is ${settings.maxDepth}.`,
         'Do the work here, or raise maxDepth in the configuration.'
       );
-    const cwd = resolveDirectory(settings.workspace, request.cwd);
+    const { worktree } = request;
+    const cwd =
+      (worktree && request.cwd) ??
+      resolveDirectory(settings.workspace, request.cwd);
     for (let attempt = 0; ; attempt += 1) {
       if (request.requestId !== undefined) {
         const known = await this.repeated(request.requestId, attempt);
         if (known) return known;
       }
-      const record = newRecord(engine, request, cwd, attempt, this.#with);
-      const failure = request.failure ?? this.#cannotStart(engine);
-      if (!this.#persist(record, request, failure)) {
+      const plain = newRecord(engine, request, cwd, attempt, this.#with);
+      // Without a pause: a list that comes right behind knows this agent.
+      const record =
+        request.isolate || worktree
+          ? await isolated(plain, request, this.#with)
+          : plain;
+      const { stdin, failure } = this.#prepare(engine, record, request);
+      if (!this.#persist(record, request, stdin, failure)) {
         // The same request may have come through another server just now.
         const winner = await this.repeated(request.requestId, attempt);
         if (winner) return winner;
@@ -109,7 +127,9 @@ export class Spawner {
       }
       const { starter } = this.#with;
       const status = starter.add(record, this.#request(record, request.prompt));
-      return { record, status, repeated: false };
+      const warning = await warnOfOtherWriters(record, this.#with);
+      const told = warning === undefined ? {} : { warning };
+      return { record, status, repeated: false, ...told };
     }
   }
 
@@ -144,16 +164,26 @@ export class Spawner {
     };
   }
 
+  /** What its process is given, or why there will be none. */
+  #prepare(
+    engine: Engine,
+    record: RunRecord,
+    request: SpawnRequest
+  ): { stdin: string; failure?: Failure } {
+    const failure = request.failure ?? this.#cannotStart(engine);
+    if (failure) return { stdin: '', failure };
+    const asked = this.#request(record, request.prompt);
+    return preflight(engine, asked, record, this.#with);
+  }
+
   /** False when the id is another run's. */
   #persist(
     record: RunRecord,
     request: SpawnRequest,
+    stdin: string,
     failure: Failure | undefined
   ): boolean {
-    const { store, registry } = this.#with;
-    const engine = registry.get(record.engine);
-    const asked = this.#request(record, request.prompt);
-    const stdin = stdinOf(engine, asked, record, this.#with);
+    const { store } = this.#with;
     const outcome = failure ? outcomeOfRefused(record, failure) : undefined;
     try {
       return store.create(record, request.prompt, stdin, outcome);

@@ -1,14 +1,21 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EngineRequest } from '../../plugin.ts';
+import type { Witness } from '../changes/witness.ts';
+import { EngineFault } from '../engines/engine-fault.ts';
 import { Places } from './places.ts';
 import {
   type ProgramDependencies,
   programOf,
   silenceLimitOf
 } from './program.ts';
-import type { RunRecord, RunStatus } from './run.ts';
-import { addEvent, claimNeverStarts, requestStop } from './run-files.ts';
+import { notPrepared, type RunRecord, type RunStatus } from './run.ts';
+import {
+  addEvent,
+  claimNeverStarts,
+  claimOf,
+  requestStop
+} from './run-files.ts';
 import type { RunStore } from './run-store.ts';
 
 interface Waiting {
@@ -18,6 +25,7 @@ interface Waiting {
 
 export interface StarterDependencies extends ProgramDependencies {
   store: RunStore;
+  witness: Witness;
   /** CLI agents at work at once, in the whole workspace. */
   maxConcurrent: number;
   /** The same for API agents. */
@@ -34,6 +42,7 @@ export class RunStarter {
   readonly #with: StarterDependencies;
   readonly #queue: Waiting[] = [];
   readonly #started = new Map<string, RunRecord['kind']>();
+  readonly #preparing = new Set<Promise<void>>();
   readonly #places: Places[];
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
@@ -92,6 +101,11 @@ export class RunStarter {
     return [...this.#started.keys()];
   }
 
+  /** Settles when what has its place has started, or cannot. */
+  async prepared(): Promise<void> {
+    await Promise.all(this.#preparing);
+  }
+
   /** Drops what has not started: it never will. Returns the ids. */
   close(): string[] {
     this.#closed = true;
@@ -111,15 +125,33 @@ export class RunStarter {
     if (index >= 0) this.#queue.splice(index, 1);
   }
 
-  #start({ record, request }: Waiting): void {
-    const { registry, processes, store, onEnded } = this.#with;
+  #start(waiting: Waiting): void {
+    const { record } = waiting;
+    this.#started.set(record.agent_id, record.kind);
+    const ready = this.#with.witness.prepare(record);
+    if (!ready) {
+      this.#launch(waiting);
+      return;
+    }
+    const preparing = ready.then(
+      () => {
+        if (this.#isCanceled(record)) this.#over(record);
+        else this.#launch(waiting);
+      },
+      (error: unknown) => {
+        this.#notLaunched(this.#directoryOf(record), error, notPrepared);
+        this.#over(record);
+      }
+    );
+    this.#preparing.add(preparing);
+    void preparing.then(() => this.#preparing.delete(preparing));
+  }
+
+  #launch({ record, request }: Waiting): void {
+    const { registry, processes } = this.#with;
     const id = record.agent_id;
-    const directory = store.directoryOf(id);
-    const done = () => {
-      this.#started.delete(id);
-      onEnded(id);
-    };
-    this.#started.set(id, record.kind);
+    const directory = this.#directoryOf(record);
+    const done = () => this.#over(record);
     try {
       const engine = registry.get(record.engine);
       // Else the system would say that the program is missing.
@@ -140,21 +172,39 @@ export class RunStarter {
         done();
       });
     } catch (error) {
-      this.#notLaunched(directory, error);
+      const isFault = error instanceof EngineFault;
+      this.#notLaunched(directory, error, isFault ? notPrepared : undefined);
       queueMicrotask(done);
     }
+  }
+
+  /** It has ended, or will never start. */
+  #over(record: RunRecord): void {
+    const { witness, onEnded } = this.#with;
+    this.#started.delete(record.agent_id);
+    if (this.#isCanceled(record)) void witness.discard(record);
+    onEnded(record.agent_id);
+  }
+
+  #isCanceled(record: RunRecord): boolean {
+    const claim = claimOf(this.#directoryOf(record), record.owner.place);
+    return claim?.never === true;
+  }
+
+  #directoryOf(record: RunRecord): string {
+    return this.#with.store.directoryOf(record.agent_id);
   }
 
   /**
    * The system refused the process: told like any engine that can't start.
    * Never throws: on a full disk the run is found lost, and its place is free.
    */
-  #notLaunched(directory: string, error: unknown): void {
+  #notLaunched(directory: string, error: unknown, exitCode = 126): void {
     const message = error instanceof Error ? error.message : String(error);
     try {
       if (!claimNeverStarts(directory)) return;
       appendFileSync(join(directory, 'stderr'), `troupe: ${message}\n`);
-      writeFileSync(join(directory, 'exit'), '126\n');
+      writeFileSync(join(directory, 'exit'), `${exitCode}\n`);
     } catch {
       return;
     }

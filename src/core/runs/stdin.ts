@@ -6,7 +6,7 @@ import { turnsBefore } from './conversation.ts';
 import type { RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 
-interface StdinDependencies {
+export interface StdinDependencies {
   registry: EngineRegistry;
   store: RunStore;
   settings: { configFile: string | null; prices: Prices };
@@ -33,11 +33,14 @@ function taskOf(
   record: RunRecord,
   { registry, store, settings }: StdinDependencies
 ): ApiTask {
+  const { configFile } = settings;
+  const place = registry.placeOf(engine);
   return {
     v: 1,
     engine: engine.name,
     label: record.label,
-    configFile: registry.isPlugin(engine) ? settings.configFile : null,
+    plugin:
+      configFile === null || place === undefined ? null : { configFile, place },
     request: {
       prompt,
       model,

@@ -134,7 +134,7 @@ describe('of servers that want the last place at work', () => {
     const stores = [];
     for (let round = 0; round < rounds; round += 1) {
       const store = new pieces.RunStore(join(arena, String(round)));
-      store.create({ agent_id, owner: {} }, '', '');
+      store.create({ agent_id, kind: 'cli', owner: {} }, '', '');
       stores.push(store);
     }
     const got = [];
@@ -165,7 +165,7 @@ describe('of servers that want the last place at work', () => {
   test('never more than one gets it by announcing first', async () => {
     const { tooMany, got } = await placed(
       'places',
-      `const places = new pieces.Places({ store, processes, maxConcurrent: 1 });
+      `const places = new pieces.Places('cli', 1, { store, processes });
        if (places.take(agent_id, new Set()) === 'taken') got.push(round);`
     );
     expect(tooMany).toBe(0);

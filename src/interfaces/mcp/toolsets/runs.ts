@@ -7,8 +7,8 @@ import {
 } from '../../../core/runs/report.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host.ts';
-import { longestWaitSeconds } from '../clients.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
+import { waitWithProgress } from '../wait-with-progress.ts';
 
 const agentId = z.string().min(1).max(64).describe('Id from a spawn');
 
@@ -128,22 +128,11 @@ function waitTool(host: Host): Tool {
         ? await known(host, [...new Set(agent_ids)])
         : (await host.tracker.active()).map(({ record }) => record.agent_id);
       if (ids.length === 0) return nothingRunning(host);
-      const cap = longestWaitSeconds(context.clientName);
-      const seconds = Math.min(timeout, cap);
-      const began = performance.now();
-      const { finished, waiting, elapsedMs } = await host.wait({
-        agentIds: ids,
-        mode,
-        timeoutMs: 1000 * seconds,
-        signal: context.signal,
-        onProgress: (done, still) => {
-          void describeProgress(host, still).then((doing) => {
-            const waited = Math.round((performance.now() - began) / 10) / 100;
-            const message = `${done.length} of ${ids.length} ended; ${doing}`;
-            context.progress(waited, seconds, message);
-          });
-        }
-      });
+      const { finished, waiting, elapsedMs } = await waitWithProgress(
+        host,
+        { agentIds: ids, mode, seconds: timeout },
+        context
+      );
       const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
       const results = await reportAll(host, finished);
       if (waiting.length === 0)
@@ -224,17 +213,4 @@ function reportAll(host: Host, runs: Run[]) {
       reportRun(run, host.store, host.tracker, undefined, budget)
     )
   );
-}
-
-async function describeProgress(host: Host, waiting: Run[]): Promise<string> {
-  const parts = await Promise.all(
-    waiting.slice(0, 4).map(async (run) => {
-      const { record, status } = run;
-      const reply = await host.tracker.reply(record.agent_id);
-      const doing = reply?.progress ?? status;
-      return `${record.label} ${record.agent_id} ${secondsSince(record)}s: ${doing}`;
-    })
-  );
-  const more = waiting.length > 4 ? ` and ${waiting.length - 4} more` : '';
-  return `${parts.join('; ')}${more}`;
 }

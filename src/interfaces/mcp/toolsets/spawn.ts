@@ -6,6 +6,7 @@ import type { Spawned } from '../../../core/runs/spawner.ts';
 import type { Host } from '../../../host.ts';
 import type { Access, Engine } from '../../../plugin.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
+import { secondOpinionTool } from './second-opinion.ts';
 
 const prompt = z
   .string()
@@ -41,7 +42,11 @@ const cliInput = {
   access: z
     .enum(['read', 'write', 'full'])
     .optional()
-    .describe('read: look only; write: edit files; full (default): anything')
+    .describe('read: look only; write: edit files; full (default): anything'),
+  isolate: z
+    .enum(['worktree'])
+    .optional()
+    .describe('In a git worktree and branch of its own, from HEAD')
 };
 
 const spawnOutput = z.looseObject({
@@ -52,11 +57,12 @@ const spawnOutput = z.looseObject({
   message: z.string()
 });
 
-/** One spawn tool per engine, and the one that continues an agent. */
+/** One spawn tool per engine, and those that continue and compare. */
 export function spawnTools(host: Host): Tool[] {
   return [
     ...host.registry.all().map((engine) => spawnTool(host, engine)),
-    continueTool(host)
+    continueTool(host),
+    secondOpinionTool(host)
   ];
 }
 
@@ -75,7 +81,7 @@ function spawnTool(host: Host, engine: Engine): Tool {
     },
     handle: async (input) => {
       const { prompt, model, timeout, system_prompt, request_id } = input;
-      const { cwd, access } = cliOnly(input);
+      const { cwd, access, isolate } = cliOnly(input);
       return answer(
         host,
         engine,
@@ -87,7 +93,8 @@ function spawnTool(host: Host, engine: Engine): Tool {
           systemPrompt: system_prompt,
           requestId: request_id,
           cwd,
-          access
+          access,
+          isolate
         }),
         access
       );
@@ -143,7 +150,7 @@ function describe(engine: Engine): string {
 function answer(
   host: Host,
   engine: Engine,
-  { record, status, repeated, failure }: Spawned,
+  { record, status, repeated, failure, warning }: Spawned,
   asked?: Access
 ): Record<string, unknown> {
   const facts = {
@@ -175,8 +182,14 @@ function answer(
   const begins = status === 'queued' ? 'is queued and will run' : 'runs';
   return {
     ...facts,
-    message: `${record.label} ${begins}${access}, timeout ${limit}. ${next(record.agent_id)}`
+    message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${next(record.agent_id)}`
   };
+}
+
+function isolationOf({ worktree }: RunRecord): string {
+  if (!worktree) return '';
+  const { path, branch, base } = worktree;
+  return `Its worktree ${path} is on branch ${branch}, made from commit ${base.slice(0, 10)}; uncommitted work of the main tree is not in it. `;
 }
 
 /** " with access write (enforced by the engine) in /project" */
@@ -198,5 +211,5 @@ function next(agentId: string): string {
 
 /** API engines have neither: their schema does not list them. */
 function cliOnly(input: Partial<z.output<z.ZodObject<typeof cliInput>>>) {
-  return { cwd: input.cwd, access: input.access };
+  return { cwd: input.cwd, access: input.access, isolate: input.isolate };
 }

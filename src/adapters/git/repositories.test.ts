@@ -1,0 +1,211 @@
+import {
+  appendFileSync,
+  chmodSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { author, createNested, gitIn } from '../../testing/git-workspace.ts';
+import { needing } from '../../testing/needs.ts';
+import { createTwoLooks, type TwoLooks } from '../../testing/two-looks.ts';
+
+let project: TwoLooks;
+
+beforeEach(() => {
+  project = createTwoLooks();
+});
+
+afterEach(() => project.remove());
+
+describe('the files that changed are told', () => {
+  test('with the lines they gained and lost', async () => {
+    const { files, total } = await project.seen(() => {
+      project.write('readme.txt', 'one\n2\nthree\nfour\n');
+      project.write('new/file.txt', 'a\nb\n');
+    });
+    expect(files).toEqual([
+      { path: 'new/file.txt', added: 2, removed: 0 },
+      { path: 'readme.txt', added: 2, removed: 1 }
+    ]);
+    expect(total).toBe(2);
+  });
+
+  test('as none when nothing happened, also in a dirty project', async () => {
+    project.write('readme.txt', 'mine\n');
+    project.write('untracked.txt', 'mine\n');
+    project.git('add', 'readme.txt');
+    expect(await project.seen(() => undefined)).toEqual({
+      files: [],
+      total: 0
+    });
+  });
+
+  test('without what was not committed before', async () => {
+    project.write('readme.txt', 'mine\n');
+    project.write('untracked.txt', 'mine\n');
+    const { files } = await project.seen(() =>
+      appendFileSync(join(project.path, 'untracked.txt'), 'its\n')
+    );
+    expect(files).toEqual([{ path: 'untracked.txt', added: 1, removed: 0 }]);
+  });
+
+  test('also where they were committed or staged meanwhile', async () => {
+    const { files } = await project.seen(() => {
+      project.write('committed.txt', 'x\n');
+      project.commit('by the agent');
+      project.write('staged.txt', 'x\n');
+      project.git('add', 'staged.txt');
+    });
+    expect(files.map(({ path }) => path)).toEqual([
+      'committed.txt',
+      'staged.txt'
+    ]);
+  });
+
+  test('with both names of a renamed file, and null for bytes', async () => {
+    project.write('bytes.bin', 'a\0b');
+    project.commit('bytes');
+    const at = (name: string) => join(project.path, name);
+    const { files } = await project.seen(() => {
+      renameSync(at('readme.txt'), at('manual.txt'));
+      writeFileSync(at('bytes.bin'), Buffer.from([0, 1, 2]));
+    });
+    expect(files).toEqual([
+      { path: 'bytes.bin', added: null, removed: null },
+      {
+        path: 'manual.txt',
+        added: 0,
+        removed: 0,
+        renamed_from: 'readme.txt'
+      }
+    ]);
+  });
+
+  test('by names of any kind', async () => {
+    const names = ['-dash', 'a\tb', 'line\nbreak', 'quo"te', 'ünïcode', ' sp '];
+    const { files } = await project.seen(() => {
+      for (const name of names) project.write(name, 'x\n');
+    });
+    expect(files.map(({ path }) => path).sort()).toEqual([...names].sort());
+  });
+
+  test('when a file became a directory, a link or nothing', async () => {
+    project.write('data', 'x\n');
+    project.write('gone', 'x\n');
+    project.commit('more');
+    const at = (name: string) => join(project.path, name);
+    const { files } = await project.seen(() => {
+      for (const name of ['data', 'gone', 'readme.txt']) rmSync(at(name));
+      mkdirSync(at('data'));
+      project.write('data/inner', 'different\n');
+      symlinkSync('/nowhere', at('readme.txt'));
+    });
+    expect(files.map(({ path }) => path).sort()).toEqual([
+      'data',
+      'data/inner',
+      'gone',
+      'readme.txt'
+    ]);
+  });
+
+  test('though size and time of a file stayed as they were', async () => {
+    const path = project.write('same.txt', 'aaaa\n');
+    const moment = new Date(Math.floor(Date.now() / 1000) * 1000);
+    utimesSync(path, moment, moment);
+    project.commit('same');
+    const { files } = await project.seen(() => {
+      writeFileSync(path, 'bbbb\n');
+      utimesSync(path, moment, moment);
+    });
+    expect(files).toEqual([{ path: 'same.txt', added: 1, removed: 1 }]);
+  });
+
+  test('as a patch that git apply takes', async () => {
+    project.write('mine.txt', 'mine\n');
+    await project.seen(() => {
+      project.write('readme.txt', 'one\n2\nthree\n');
+      writeFileSync(join(project.path, 'new.bin'), Buffer.from([0, 255, 7]));
+      project.write('with "quote"\n.txt', 'x\n');
+    });
+    const copy = join(project.home, 'copy');
+    project.git('clone', '--quiet', '.', copy);
+    writeFileSync(join(copy, 'mine.txt'), 'mine\n');
+    gitIn(copy, 'apply', project.patch);
+    for (const name of ['readme.txt', 'new.bin', 'with "quote"\n.txt'])
+      expect(readFileSync(join(copy, name))).toEqual(
+        readFileSync(join(project.path, name))
+      );
+  });
+});
+
+describe('left out', () => {
+  test('are our own files, also where the project has the directories', async () => {
+    project.write('.agents/notes.md', 'x\n');
+    project.write('logs/app.log', 'x\n');
+    project.commit('both');
+    const { files } = await project.seen(() => {
+      for (const name of ['IAC.md', 'CONTEXT.md', 'iac.jsonl', 'archive/1'])
+        project.write(`logs/${name}`, 'ours\n');
+      project.write('.agents/spawns/a/record.json', 'ours\n');
+      project.write('logs/app.log', 'its\n');
+    });
+    expect(files.map(({ path }) => path)).toEqual(['logs/app.log']);
+  });
+
+  test('are ignored files', async () => {
+    project.write('.gitignore', 'build/\n');
+    const { files } = await project.seen(() =>
+      project.write('build/out', 'x\n')
+    );
+    expect(files).toEqual([]);
+  });
+
+  test('are nested repositories, which is said', async () => {
+    project.write('vendor/lib/x.txt', 'x\n');
+    createNested(join(project.path, 'vendor/lib'));
+    mkdirSync(join(project.path, 'empty'));
+    gitIn(join(project.path, 'empty'), 'init', '--quiet');
+    const { files, unseen } = await project.seen(() =>
+      project.write('vendor/lib/inner.txt', 'changed\n')
+    );
+    expect(files).toEqual([]);
+    expect(unseen).toBe(
+      'Repositories of their own were not looked into: empty/, vendor/lib/.'
+    );
+  });
+
+  test('is what changed in a submodule but was not committed there', async () => {
+    const library = join(project.home, 'library');
+    mkdirSync(library);
+    createNested(library);
+    const allow = ['-c', 'protocol.file.allow=always'];
+    project.git(...allow, 'submodule', '--quiet', 'add', library, 'lib');
+    project.commit('submodule');
+    const { files, unseen } = await project.seen(() => {
+      const inner = join(project.path, 'lib');
+      writeFileSync(join(inner, 'inner.txt'), 'committed\n');
+      gitIn(inner, ...author.split(' '), 'commit', '--quiet', '-am', 'x');
+      writeFileSync(join(inner, 'inner.txt'), 'not committed\n');
+    });
+    expect(files).toEqual([{ path: 'lib', added: 1, removed: 1 }]);
+    expect(unseen).toBe('Of submodules only their commits were compared.');
+  });
+
+  needing('an account that is not root', process.getuid?.() !== 0)(
+    'are files that cannot be read, which is said',
+    async () => {
+      const { files, unseen } = await project.seen(() => {
+        chmodSync(project.write('secret.txt', 'x\n'), 0);
+        project.write('open.txt', 'x\n');
+      });
+      expect(files.map(({ path }) => path)).toEqual(['open.txt']);
+      expect(unseen).toContain('secret.txt');
+    }
+  );
+});

@@ -1,0 +1,152 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Worktree } from '../../core/changes/ports.ts';
+import {
+  author,
+  createGitWorkspace,
+  type GitWorkspace,
+  gitIn
+} from '../../testing/git-workspace.ts';
+import { addWorktree, originOf, removeUntouched } from './worktrees.ts';
+
+const signal = new AbortController().signal;
+
+let project: GitWorkspace;
+
+beforeEach(() => {
+  project = createGitWorkspace();
+});
+
+afterEach(() => project.remove());
+
+async function worktree(name = 'a'): Promise<Worktree> {
+  const { top, head } = await originOf(project.path, signal);
+  const path = join(project.home, name);
+  return { path, branch: `troupe/${name}`, base: head, origin: top };
+}
+
+async function added(name?: string): Promise<Worktree> {
+  const one = await worktree(name);
+  await addWorktree(one, signal);
+  return one;
+}
+
+function branches(): string[] {
+  return project.git('branch', '--format=%(refname:short)').trim().split('\n');
+}
+
+describe('a worktree', () => {
+  test('begins at the commit and on the branch it is given', async () => {
+    const one = await worktree();
+    project.write('later.txt', 'x\n');
+    project.commit('later');
+    await addWorktree(one, signal);
+    expect(gitIn(one.path, 'rev-parse', 'HEAD').trim()).toBe(one.base);
+    expect(gitIn(one.path, 'branch', '--show-current').trim()).toBe('troupe/a');
+    expect(existsSync(join(one.path, 'later.txt'))).toBe(false);
+  });
+
+  test('is taken as it is when it is there', async () => {
+    const one = await added();
+    writeFileSync(join(one.path, 'mine.txt'), 'x\n');
+    await addWorktree(one, signal);
+    expect(existsSync(join(one.path, 'mine.txt'))).toBe(true);
+  });
+
+  test('is made again from its branch when its folder was deleted', async () => {
+    const one = await added();
+    writeFileSync(join(one.path, 'mine.txt'), 'x\n');
+    gitIn(one.path, 'add', '--all');
+    gitIn(one.path, ...author.split(' '), 'commit', '--quiet', '-m', 'mine');
+    rmSync(one.path, { recursive: true });
+    await addWorktree(one, signal);
+    expect(existsSync(join(one.path, 'mine.txt'))).toBe(true);
+  });
+
+  test('waits for a lock that another process holds', async () => {
+    const one = await worktree();
+    const lock = join(project.path, '.git/refs/heads/troupe/a.lock');
+    project.write('.git/refs/heads/troupe/a.lock', '');
+    const making = addWorktree(one, signal);
+    const failure = making.then(
+      () => undefined,
+      (error: unknown) => error
+    );
+    setTimeout(() => rmSync(lock), 150);
+    expect(await failure).toBeUndefined();
+    expect(existsSync(join(one.path, 'readme.txt'))).toBe(true);
+  });
+
+  test('fails in the words of git, and leaves no branch', async () => {
+    const one = await worktree();
+    writeFileSync(one.path, 'in the way');
+    await expect(addWorktree(one, signal)).rejects.toThrow(/already exists/);
+    expect(branches()).toEqual(['main']);
+  });
+
+  test('is not made where there is no commit', async () => {
+    rmSync(join(project.path, '.git'), { recursive: true });
+    await expect(worktree()).rejects.toThrow(/not a git repository/);
+    project.git('init', '--quiet');
+    await expect(worktree()).rejects.toThrow('it has no commit yet');
+  });
+});
+
+describe('taking a worktree away', () => {
+  test('takes its branch too, when nothing happened in it', async () => {
+    const one = await added();
+    await removeUntouched(one, signal);
+    expect(existsSync(one.path)).toBe(false);
+    expect(branches()).toEqual(['main']);
+    await removeUntouched(one, signal);
+  });
+
+  const kept: [what: string, change: (path: string) => void][] = [
+    ['an edit', (path) => writeFileSync(join(path, 'readme.txt'), 'x')],
+    ['a new file', (path) => writeFileSync(join(path, 'new.txt'), 'x')],
+    [
+      'a commit',
+      (path) => {
+        writeFileSync(join(path, 'new.txt'), 'x');
+        gitIn(path, 'add', '--all');
+        gitIn(path, ...author.split(' '), 'commit', '--quiet', '-m', 'x');
+      }
+    ],
+    [
+      'a commit that was taken back',
+      (path) => {
+        const empty = ['commit', '--quiet', '--allow-empty', '-m', 'x'];
+        gitIn(path, ...author.split(' '), ...empty);
+        gitIn(path, 'reset', '--quiet', '--hard', 'HEAD~1');
+      }
+    ],
+    [
+      'an ignored file',
+      (path) => {
+        const exclude = join(project.path, '.git/info/exclude');
+        writeFileSync(exclude, 'build\n');
+        writeFileSync(join(path, 'build'), 'x');
+      }
+    ],
+    [
+      'another branch',
+      (path) => {
+        gitIn(path, 'checkout', '--quiet', '-b', 'mine');
+      }
+    ],
+    [
+      'a detached HEAD',
+      (path) => {
+        gitIn(path, 'checkout', '--quiet', '--detach');
+      }
+    ]
+  ];
+  test.each(kept)('is not done when it has %s', async (_, change) => {
+    const one = await added();
+    change(one.path);
+    await removeUntouched(one, signal);
+    expect(existsSync(one.path)).toBe(true);
+    expect(branches()).toContain('troupe/a');
+  });
+});

@@ -1,0 +1,136 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Repositories, Worktree } from '../../core/changes/ports.ts';
+import { GitError, git } from './run-git.ts';
+
+export const originOf: Repositories['originOf'] = async (directory, signal) => {
+  const call = { cwd: directory, signal };
+  const ask = async (...args: string[]) =>
+    (await git(['rev-parse', ...args], call)).toString().trimEnd();
+  return {
+    top: await ask('--show-toplevel'),
+    head: await ask('--verify', '--quiet', 'HEAD^{commit}').catch(() => {
+      throw new GitError('it has no commit yet');
+    })
+  };
+};
+
+/** Worktrees of one repository are made one after the other. */
+const turns = new Map<string, Promise<unknown>>();
+
+export const addWorktree: Repositories['addWorktree'] = (worktree, signal) => {
+  const { origin } = worktree;
+  const before = turns.get(origin) ?? Promise.resolve();
+  const turn = before.then(() => addWhenFree(worktree, signal));
+  const settled = turn.catch(() => undefined);
+  turns.set(origin, settled);
+  void settled.then(() => {
+    if (turns.get(origin) === settled) turns.delete(origin);
+  });
+  return turn;
+};
+
+/** Another process may hold a lock of the repository for a moment. */
+const tries = 20;
+
+async function addWhenFree(
+  worktree: Worktree,
+  signal: AbortSignal
+): Promise<void> {
+  for (let tried = 1; ; tried += 1)
+    try {
+      return await add(worktree, signal);
+    } catch (error) {
+      if (tried === tries || !isLocked(error)) throw error;
+      await delay(20 + Math.random() * 30 * tried);
+    }
+}
+
+function isLocked(error: unknown): boolean {
+  return (
+    error instanceof GitError &&
+    /\.lock'?: File exists|could not lock|another git process/i.test(
+      error.message
+    )
+  );
+}
+
+async function add(worktree: Worktree, signal: AbortSignal): Promise<void> {
+  const { path, branch, base, origin } = worktree;
+  if (existsSync(join(path, '.git'))) return;
+  const call = { cwd: origin, signal };
+  const isThere = await tipOf(worktree, signal);
+  // Its folder was deleted by hand: git still knows it.
+  if (isThere && !existsSync(path))
+    await git(['worktree', 'remove', path], call).catch(() => undefined);
+  const what = isThere
+    ? [path, branch]
+    : ['--no-track', '-b', branch, path, base];
+  try {
+    await git(['worktree', 'add', '--quiet', ...what], call);
+  } catch (error) {
+    if (!isThere && !existsSync(join(path, '.git')))
+      await removeBranch(worktree);
+    throw error;
+  }
+}
+
+/** The branch of a worktree that did not come to be. */
+async function removeBranch({ branch, base, origin }: Worktree): Promise<void> {
+  const args = ['update-ref', '-d', `refs/heads/${branch}`, base];
+  const signal = AbortSignal.timeout(5000);
+  await git(args, { cwd: origin, signal }).catch(() => undefined);
+}
+
+/** The commit of its branch; undefined when there is none. */
+async function tipOf(
+  { branch, origin }: Worktree,
+  signal: AbortSignal
+): Promise<string | undefined> {
+  const args = ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`];
+  const tip = await git(args, { cwd: origin, signal }).catch(() => undefined);
+  return tip?.toString().trim();
+}
+
+export const removeUntouched: Repositories['removeUntouched'] = async (
+  worktree,
+  signal
+) => {
+  const { path, branch, base, origin } = worktree;
+  if (!existsSync(path) || !(await isUntouched(worktree, signal))) return;
+  const call = { cwd: origin, signal };
+  // Without --force git itself refuses where anything is left to lose.
+  await git(['worktree', 'remove', path], call);
+  await git(['update-ref', '-d', `refs/heads/${branch}`, base], call);
+};
+
+/**
+ * On its branch and its first commit, where it always was, with no file that
+ * the commit does not have, not even an ignored one.
+ */
+async function isUntouched(
+  { path, branch, base }: Worktree,
+  signal: AbortSignal
+): Promise<boolean> {
+  const ask = async (...args: string[]) =>
+    (await git(args, { cwd: path, signal })).toString().trim();
+  const flags = [
+    '--porcelain',
+    '--ignored',
+    '--untracked-files=all',
+    '--ignore-submodules=none'
+  ];
+  const [head, commit, moves, status] = await Promise.all([
+    ask('symbolic-ref', '--quiet', 'HEAD').catch(() => ''),
+    ask('rev-parse', '--verify', 'HEAD'),
+    ask('reflog', 'show', '--format=%H', 'HEAD'),
+    ask('status', ...flags)
+  ]);
+  return (
+    head === `refs/heads/${branch}` &&
+    commit === base &&
+    moves.split('\n').every((move) => move === '' || move === base) &&
+    status === ''
+  );
+}

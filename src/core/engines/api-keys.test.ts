@@ -1,0 +1,134 @@
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { ApiEngine } from '../../plugin.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { ApiKeys, missingKey } from './api-keys.ts';
+
+const engine: ApiEngine = {
+  kind: 'api',
+  name: 'x',
+  description: '',
+  keyNames: ['FIRST_KEY', 'SECOND_KEY'],
+  generate: async () => ({ text: '', finished: true })
+};
+
+let workspace: TempWorkspace;
+let problems: string[];
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  problems = [];
+});
+
+afterEach(() => workspace.remove());
+
+function keysOf(
+  environment: Record<string, string> = {},
+  directories = [workspace.path]
+): ApiKeys {
+  const onProblem = (problem: string) => problems.push(problem);
+  return new ApiKeys({ directories, onProblem, environment });
+}
+
+function write(text: string, directory = workspace.path): string {
+  const file = join(directory, 'api_keys.json');
+  writeFileSync(file, text);
+  chmodSync(file, 0o600);
+  return file;
+}
+
+test('any name in the file comes before any in the environment', () => {
+  const file = write('{"SECOND_KEY": "of-the-file"}');
+  const keys = keysOf({ FIRST_KEY: 'of-the-environment' });
+  expect(keys.find(engine)).toEqual({
+    name: 'SECOND_KEY',
+    value: 'of-the-file',
+    from: file
+  });
+});
+
+test('empty ones are absent, and blanks at the ends do not count', () => {
+  write('{"FIRST_KEY": "", "SECOND_KEY": " \\n"}');
+  const keys = keysOf({ FIRST_KEY: '  ', SECOND_KEY: ' kept\n' });
+  expect(keys.find(engine)).toEqual({
+    name: 'SECOND_KEY',
+    value: 'kept',
+    from: 'environment'
+  });
+});
+
+test('the first directory that has a key wins', () => {
+  const other = join(workspace.home, 'config');
+  mkdirSync(other);
+  write('{"UNRELATED": "x"}');
+  const beside = write('{"FIRST_KEY": "beside"}', other);
+  const keys = keysOf({}, [workspace.path, other, other]);
+  expect(keys.find(engine)).toMatchObject({ value: 'beside', from: beside });
+  write('{"SECOND_KEY": "of-the-workspace"}');
+  expect(keys.find(engine)).toMatchObject({ value: 'of-the-workspace' });
+});
+
+test('an engine without names needs no key', () => {
+  const free = { ...engine, keyNames: [] };
+  expect(keysOf().isReady(free)).toBe(true);
+  expect(keysOf().isReady(engine)).toBe(false);
+});
+
+test('a key that was taken away stays a secret', () => {
+  const file = write('{"FIRST_KEY": "once-there", "OTHER": "also-secret"}');
+  const keys = keysOf({ FIRST_KEY: 'one-of-environment', LANG: 'C' });
+  keys.remember([engine]);
+  expect(keys.secrets().sort()).toEqual([
+    'also-secret',
+    'once-there',
+    'one-of-environment'
+  ]);
+  rmSync(file);
+  expect(keys.secrets()).toContain('once-there');
+  expect(keys.find(engine)).toMatchObject({ value: 'one-of-environment' });
+  expect(problems).toEqual([]);
+});
+
+test('a value that is no text is left out, and its name told once', () => {
+  write('{"FIRST_KEY": {"value": "hidden"}, "SECOND_KEY": "good"}');
+  const keys = keysOf();
+  for (let look = 0; look < 3; look += 1)
+    expect(keys.find(engine)).toMatchObject({ value: 'good' });
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toContain('the value of "FIRST_KEY" is no text');
+  expect(problems[0]).not.toContain('hidden');
+});
+
+test.each([
+  ['{"FIRST_KEY": "half', 'it is not valid JSON'],
+  ['"half"', 'it is no JSON object'],
+  ['null', 'it is no JSON object']
+])('a file with %s is told and counts as empty', (text, said) => {
+  const file = write(text);
+  const keys = keysOf({ FIRST_KEY: 'of-the-environment' });
+  expect(keys.find(engine)).toMatchObject({ from: 'environment' });
+  expect(problems).toEqual([
+    `${file} cannot be read, so its keys are missing: ${said}. It holds one JSON object of names and keys, like api_keys.example.json.`
+  ]);
+});
+
+test('a folder of that name is told', () => {
+  mkdirSync(join(workspace.path, 'api_keys.json'));
+  expect(keysOf().find(engine)).toBeUndefined();
+  expect(problems[0]).toContain('EISDIR');
+});
+
+test('a missing key is told with its names and where to get one', () => {
+  const keyUrl = 'https://example.org/keys';
+  expect(missingKey({ ...engine, keyUrl }, 'X')).toBe(
+    'X has no key: none of FIRST_KEY, SECOND_KEY is in api_keys.json or in the environment. Get one at https://example.org/keys.'
+  );
+  const one = { ...engine, keyNames: ['ONLY_KEY'] };
+  expect(missingKey(one, 'X')).toBe(
+    'X has no key: ONLY_KEY is not in api_keys.json or in the environment.'
+  );
+});

@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { failureCodes } from './failure-codes.ts';
+
+type Shapes = ReturnType<typeof makeShapes>;
+let shapes: Shapes | undefined;
+
+/** Made for the first plugin: a start without any is 4 ms sooner. */
+export function pluginShapes(): Shapes {
+  shapes ??= makeShapes();
+  return shapes;
+}
+
+/** `models.aliases.fast: expected string`, for each that is wrong. */
+export function told({ issues }: z.ZodError): string {
+  return issues
+    .map(({ path, message }) => {
+      const where = path
+        .map((key) =>
+          typeof key === 'number' ? `[${key}]` : `.${String(key)}`
+        )
+        .join('')
+        .replace(/^\./, '');
+      const what = message.replace(/^Invalid input: /, '');
+      return where === '' ? what : `${where}: ${what}`;
+    })
+    .join('; ');
+}
+
+function makeShapes() {
+  const words = makeWords();
+  return { engine: makeEngine(words), answers: makeAnswers(words) };
+}
+
+type Words = ReturnType<typeof makeWords>;
+
+function makeWords() {
+  const callable = z.custom<(...args: never[]) => unknown>(
+    (value) => typeof value === 'function',
+    'must be a function'
+  );
+
+  /** No program can be given a NUL character. */
+  const word = z
+    .string()
+    .refine((text) => !text.includes('\0'), 'holds a NUL character');
+  const filled = word.min(1);
+  const line = filled.regex(/^[^\p{Cc}\u2028\u2029]*$/u, 'must be one line');
+  const seconds = z.number().min(0).max(604_800);
+
+  return { callable, word, filled, line, seconds };
+}
+
+function makeEngine({ callable, word, filled, line, seconds }: Words) {
+  const basics = {
+    name: z
+      .string()
+      .regex(
+        /^[a-z][a-z0-9-]{0,25}$/,
+        'lower-case letters, digits and dashes, at most 26, a letter first'
+      ),
+    label: line.max(60).optional(),
+    description: filled.max(500),
+    models: z
+      .looseObject({
+        default: filled.optional(),
+        aliases: z.record(z.string(), filled).optional(),
+        retired: z.record(z.string(), filled).optional()
+      })
+      .optional(),
+    timeoutSeconds: z
+      .union([seconds, callable], {
+        error: 'must be seconds from 0 to 604800, or a function'
+      })
+      .optional(),
+    failure: callable.optional()
+  };
+
+  const enforcement = z.enum(['enforced', 'asked']);
+
+  // Every member of the contract; others are the plugin's own.
+  return z.discriminatedUnion(
+    'kind',
+    [
+      z.looseObject({
+        ...basics,
+        kind: z.literal('cli'),
+        command: filled,
+        install: line.optional(),
+        access: z
+          .strictObject({
+            read: enforcement,
+            write: enforcement,
+            full: enforcement
+          })
+          .optional(),
+        tools: callable.optional(),
+        idleTimeoutSeconds: seconds.optional(),
+        args: callable,
+        stdin: callable.optional(),
+        env: z
+          .looseObject({
+            keep: z.array(filled).optional(),
+            drop: z.array(filled).optional(),
+            set: callable.optional()
+          })
+          .optional(),
+        read: callable.optional(),
+        resumes: z.boolean().optional(),
+        probe: z
+          .looseObject({
+            version: z.array(word).optional(),
+            login: z
+              .looseObject({ args: z.array(word), read: callable })
+              .optional(),
+            loginHint: line.optional()
+          })
+          .optional()
+      }),
+      z.looseObject({
+        ...basics,
+        kind: z.literal('api'),
+        keyNames: z.array(filled),
+        keyUrl: line.optional(),
+        prices: filled.optional(),
+        generate: callable
+      })
+    ],
+    {
+      error: ({ code }) =>
+        code === 'invalid_union' ? 'must be "cli" or "api"' : undefined
+    }
+  );
+}
+
+/** What the functions of an engine may give back. */
+function makeAnswers({ word, filled, line, seconds }: Words) {
+  const tokens = z.number();
+  const reply = z.looseObject({
+    text: z.string(),
+    finished: z.boolean(),
+    failure: orNothing(
+      z.object({ code: z.enum(failureCodes), message: z.string() })
+    ),
+    sessionId: orNothing(z.string()),
+    model: orNothing(z.string()),
+    usage: orNothing(
+      z.object({
+        prompt_tokens: tokens,
+        completion_tokens: tokens,
+        total_tokens: tokens
+      })
+    ),
+    usageScope: orNothing(z.enum(['run', 'session'])),
+    cachedTokens: orNothing(z.number()),
+    costUsd: orNothing(z.number()),
+    progress: orNothing(z.string()),
+    denials: orNothing(z.array(z.string()))
+  });
+
+  return {
+    args: z.array(word),
+    stdin: z.string(),
+    'env.set': z.record(filled.regex(/^[^=]+$/, 'holds "="'), word),
+    tools: line.max(500),
+    timeoutSeconds: seconds,
+    read: reply,
+    failure: orNothing(z.enum(failureCodes)),
+    // Only what is listed: it is written down as it is.
+    generate: z.object({
+      ...z.object(reply.shape).omit({ sessionId: true }).shape,
+      finished: orNothing(z.boolean())
+    })
+  };
+}
+
+/** Events are JSON, where nothing is null. */
+function orNothing<Shape extends z.ZodType>(shape: Shape) {
+  return shape.nullish().transform((value) => value ?? undefined);
+}

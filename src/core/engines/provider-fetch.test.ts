@@ -1,0 +1,216 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { afterEach, expect, test } from 'vitest';
+import { createProviderFetch } from './provider-fetch.ts';
+
+type Answer = (response: ServerResponse) => void;
+
+let close = async (): Promise<void> => undefined;
+
+afterEach(() => close());
+
+/** A server that answers one request after the other as told; the last stays. */
+async function serve(...answers: Answer[]) {
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    bodies.push(body);
+    const answer = answers.length > 1 ? answers.shift() : answers[0];
+    answer?.(response);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  close = () =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  return { url: `http://127.0.0.1:${port}/`, bodies };
+}
+
+function status(
+  code: number,
+  headers: Record<string, string> = {},
+  body = 'said'
+): Answer {
+  return (response) => response.writeHead(code, headers).end(body);
+}
+
+/** With waits that are noted, and do not last. */
+function impatient(idleMs = 0) {
+  const stop = new AbortController();
+  const waits: number[] = [];
+  const told: string[] = [];
+  const made = createProviderFetch({
+    signal: stop.signal,
+    idleMs,
+    onRetry: (why) => told.push(why),
+    wait: async (ms) => waits.push(ms)
+  });
+  return { ...made, stop, waits, told };
+}
+
+test('a success is handed on as it is, with what its head says', async () => {
+  const { url } = await serve(status(201, { 'x-request-id': 'r-1' }));
+  const { fetch, facts, waits } = impatient();
+  const response = await fetch(url);
+  expect([response.status, await response.text()]).toEqual([201, 'said']);
+  expect(facts).toMatchObject({ status: 201, requestId: 'r-1', attempts: 1 });
+  expect(waits).toEqual([]);
+});
+
+test.each([408, 429, 500, 502, 503, 504, 529])(
+  'status %i is asked again twice, with growing waits',
+  async (code) => {
+    const { url, bodies } = await serve(status(code));
+    const { fetch, facts, waits, told } = impatient();
+    const response = await fetch(url, { method: 'POST', body: 'ask' });
+    expect([response.status, await response.text()]).toEqual([code, 'said']);
+    expect(bodies).toEqual(['ask', 'ask', 'ask']);
+    expect(facts).toMatchObject({ attempts: 3, errorText: 'said' });
+    expect(told).toEqual([`status ${code}`, `status ${code}`]);
+    const [first = 0, second = 0] = waits;
+    expect(first).toBeGreaterThanOrEqual(500);
+    expect(first).toBeLessThanOrEqual(625);
+    expect(second).toBeGreaterThanOrEqual(1000);
+  }
+);
+
+test.each([400, 401, 403, 404, 422, 501])(
+  'status %i is asked once',
+  async (code) => {
+    const { url, bodies } = await serve(status(code));
+    const { fetch, facts } = impatient();
+    expect((await fetch(url)).status).toBe(code);
+    expect(bodies).toHaveLength(1);
+    expect(facts.errorText).toBe('said');
+  }
+);
+
+test('a Request with a body can be made again', async () => {
+  const { url, bodies } = await serve(status(500), status(200));
+  const { fetch, facts } = impatient();
+  const request = new Request(url, { method: 'POST', body: 'ask' });
+  expect((await fetch(request)).status).toBe(200);
+  expect(bodies).toEqual(['ask', 'ask']);
+  expect(facts.errorText).toBeUndefined();
+});
+
+test('a connection that is cut before an answer is made again', async () => {
+  const { url, bodies } = await serve(
+    (response) => response.destroy(),
+    status(200)
+  );
+  const { fetch, told } = impatient();
+  expect((await fetch(url)).status).toBe(200);
+  expect(bodies).toHaveLength(2);
+  expect(told).toEqual(['a network error']);
+});
+
+test('an address where nobody listens is tried three times', async () => {
+  const { url } = await serve(status(200));
+  await close();
+  const { fetch, facts } = impatient();
+  await expect(fetch(url)).rejects.toThrow('fetch failed');
+  expect(facts).toMatchObject({ attempts: 3, idle: false });
+  expect(facts.status).toBeUndefined();
+});
+
+test.each([
+  ['in seconds', { 'retry-after': '7' }, '', 7000],
+  ['in milliseconds', { 'retry-after-ms': '1500' }, '', 1500],
+  ['in the body', {}, '{"details": [{"retryDelay": "2.5s"}]}', 2500]
+])(
+  'a provider is given the time that it asks for %s',
+  async (_how, headers, body, ms) => {
+    const { url } = await serve(status(429, headers, body), status(200));
+    const { fetch, waits } = impatient();
+    expect((await fetch(url)).status).toBe(200);
+    expect(waits).toHaveLength(1);
+    expect(waits[0]).toBeGreaterThanOrEqual(ms);
+  }
+);
+
+test.each([
+  ['in seconds', { 'retry-after': '3600' }, ''],
+  ['in the body', {}, '{"retryDelay": "3600s"}']
+])(
+  'an hour that it asks for %s is not waited for',
+  async (_how, headers, body) => {
+    const { url, bodies } = await serve(status(429, headers, body));
+    const { fetch, facts, waits } = impatient();
+    expect((await fetch(url)).status).toBe(429);
+    expect(bodies).toHaveLength(1);
+    expect(waits).toEqual([]);
+    expect(facts.retryAfterSeconds).toBe(3600);
+  }
+);
+
+test('a date that it names is an hour that is not waited for, too', async () => {
+  const date = new Date(Date.now() + 3_600_000).toUTCString();
+  const { url, bodies } = await serve(status(503, { 'retry-after': date }));
+  const { fetch, facts } = impatient();
+  await fetch(url);
+  expect(bodies).toHaveLength(1);
+  expect(facts.retryAfterSeconds).toBeGreaterThan(3000);
+});
+
+test('a wait ends when the run is stopped', async () => {
+  const { url } = await serve(status(429, { 'retry-after': '19' }));
+  const stop = new AbortController();
+  const { fetch, facts } = createProviderFetch({
+    signal: stop.signal,
+    idleMs: 0,
+    onRetry: () => stop.abort()
+  });
+  await expect(fetch(url)).rejects.toThrow('abort');
+  expect(facts.attempts).toBe(1);
+});
+
+test('silence before the head is given up, and not asked again', async () => {
+  const { url, bodies } = await serve(() => undefined);
+  const { fetch, facts } = impatient(50);
+  await expect(fetch(url)).rejects.toThrow('nothing came for 0.05 s');
+  expect(facts.idle).toBe(true);
+  expect(bodies).toHaveLength(1);
+});
+
+test.each([200, 400])(
+  'silence in the body of status %i is given up',
+  async (code) => {
+    const { url } = await serve((response) => {
+      response.writeHead(code).write('half');
+    });
+    const { fetch, facts } = impatient(50);
+    const whole = async () => (await fetch(url)).text();
+    await expect(whole()).rejects.toThrow();
+    expect(facts.idle).toBe(true);
+  }
+);
+
+test.each([301, 302, 307, 308])(
+  'status %i is not followed: a key goes nowhere else',
+  async (code) => {
+    const { url, bodies } = await serve(status(code, { location: '/other' }));
+    const { fetch, facts } = impatient();
+    expect((await fetch(url, { method: 'POST', body: 'ask' })).status).toBe(
+      code
+    );
+    expect(bodies).toEqual(['ask']);
+    expect(facts).toMatchObject({ status: code, errorText: 'said' });
+  }
+);
+
+test('a caller who gives up is not asked for again', async () => {
+  const { url, bodies } = await serve(() => undefined);
+  const { fetch, facts } = impatient();
+  const own = new AbortController();
+  const call = fetch(url, { signal: own.signal });
+  own.abort(new Error('never mind'));
+  await expect(call).rejects.toThrow('never mind');
+  expect(facts.attempts).toBe(1);
+  expect(bodies.length).toBeLessThanOrEqual(1);
+});

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import type { Reply } from '../../plugin.ts';
+import { EngineFault } from '../engines/engine-fault.ts';
+import { Fold } from './fold.ts';
+
+const lines = ['{"type":"a"}', 'noise', '7', '', '{"type":"b"}', '[1]', '{'];
+
+test('events are folded in order, and all else is passed over', () => {
+  const seen: unknown[] = [];
+  const fold = new Fold({
+    name: 'x',
+    read: (reply, event) => {
+      seen.push(event);
+      return { ...reply, text: `${reply.text}.` };
+    }
+  });
+  for (const line of lines) fold.add(line);
+  expect(seen).toEqual([{ type: 'a' }, { type: 'b' }, [1]]);
+  expect(fold.reply).toEqual({ text: '...', finished: false });
+});
+
+test('a plugin that threw once has failed, whatever it says later', () => {
+  let first = true;
+  const read = (): Reply => {
+    if (!first) return { text: 'said', finished: true };
+    first = false;
+    throw new EngineFault('x', 'read', 'threw: boom', 'bad_output');
+  };
+  const fold = new Fold({ name: 'x', read });
+  for (const line of lines) fold.add(line);
+  expect(fold.reply).toEqual({
+    text: 'said',
+    finished: true,
+    failure: {
+      code: 'bad_output',
+      message: 'The plugin x is at fault: read threw: boom.'
+    }
+  });
+});
+
+test('an engine without a guard fails the same way', () => {
+  const fold = new Fold({
+    name: 'x',
+    read: () => {
+      throw new TypeError('no such thing');
+    }
+  });
+  fold.add('{}');
+  expect(fold.reply.failure?.message).toBe(
+    'The plugin x could not read its output: no such thing'
+  );
+});

@@ -1,0 +1,146 @@
+import { z } from 'zod';
+import { chooseExperts } from '../../../core/opinions/choose-experts.ts';
+import { readContextFiles } from '../../../core/opinions/context-files.ts';
+import { questionPrompt, verdictOf } from '../../../core/opinions/question.ts';
+import { inlineChars, reportRun } from '../../../core/runs/report.ts';
+import type { Run } from '../../../core/runs/run.ts';
+import type { Host } from '../../../host.ts';
+import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
+import { waitWithProgress } from '../wait-with-progress.ts';
+
+const defaultSeconds = 300;
+/** An engine at its limit is stopped within this time. */
+const endingSeconds = 5;
+
+/** Several engines, one question, side by side. */
+export function secondOpinionTool(host: Host): Tool {
+  return defineTool({
+    name: 'second_opinion',
+    title: 'Second opinion',
+    description:
+      'Asks several engines the same question side by side, read-only, and gives every answer with its model, cost, time and verdict line. Waits like wait_for_agents; what is not done then goes on in the background.',
+    input: z.strictObject({
+      question: z
+        .string()
+        .regex(/\S/, 'is empty')
+        .describe('With all they need to know: they see nothing else'),
+      engines: z
+        .array(z.string().min(1).max(64))
+        .min(1)
+        .max(10)
+        .optional()
+        .describe('Default: up to three that are ready'),
+      system_prompt: z.string().min(1).max(100_000).optional(),
+      context_files: z
+        .array(z.string().min(1).max(4096))
+        .max(50)
+        .optional()
+        .describe('Paths in the workspace, given to them whole'),
+      timeout: z
+        .number()
+        .positive()
+        .max(604_800)
+        .optional()
+        .describe('Seconds until an engine is stopped')
+    }),
+    output: z.looseObject({
+      status: z.string(),
+      opinions: z.array(z.looseObject({ engine: z.string() }))
+    }),
+    annotations: {
+      readOnlyHint: false,
+      destructiveHint: false,
+      idempotentHint: false,
+      openWorldHint: true
+    },
+    handle: async (input, context) => {
+      const { question, system_prompt, timeout, context_files = [] } = input;
+      const engines = chooseExperts(input.engines, context.clientName, host);
+      const files = readContextFiles(host.config.workspace, context_files);
+      const prompt = questionPrompt(question, files);
+      const asked = await Promise.all(
+        engines.map((engine) =>
+          host.spawn({
+            engine,
+            prompt,
+            access: 'read',
+            systemPrompt: system_prompt,
+            timeoutSeconds: timeout
+          })
+        )
+      );
+      const ids = asked.map(({ record }) => record.agent_id);
+      const seconds = (timeout ?? defaultSeconds) + endingSeconds;
+      return answers(host, ids, seconds, context);
+    }
+  });
+}
+
+async function answers(
+  host: Host,
+  agentIds: string[],
+  seconds: number,
+  context: ToolContext
+): Promise<Record<string, unknown>> {
+  const { finished, waiting, elapsedMs } = await waitWithProgress(
+    host,
+    { agentIds, mode: 'all', seconds },
+    context
+  );
+  const runs = new Map(
+    [...finished, ...waiting].map((run) => [run.record.agent_id, run])
+  );
+  const budget = Math.floor(inlineChars / agentIds.length);
+  const opinions = await Promise.all(
+    agentIds
+      .flatMap((id) => runs.get(id) ?? [])
+      .map((run) => opinionOf(host, run, budget))
+  );
+  const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
+  if (waiting.length === 0)
+    return { status: 'all_completed', elapsed_seconds, opinions };
+  return {
+    status: 'timeout',
+    elapsed_seconds,
+    opinions,
+    still_running: waiting.map(({ record }) => record.agent_id),
+    message:
+      'Some are still at it. Call wait_for_agents with still_running as agent_ids; nothing is lost.'
+  };
+}
+
+/** An engine's own words, and what it took. */
+async function opinionOf(host: Host, run: Run, budget: number) {
+  const { record, status } = run;
+  const engine = {
+    engine: record.engine,
+    agent_id: record.agent_id,
+    status,
+    read_only: record.enforcement
+  };
+  const report = await reportRun(
+    run,
+    host.store,
+    host.tracker,
+    undefined,
+    budget
+  );
+  if (!run.outcome) return { ...engine, message: report.message };
+  const { result, duration_seconds, ...rest } = report;
+  const { model, cost_usd, error, error_code, full_output } = rest;
+  const answer = typeof result === 'string' ? result : '';
+  return {
+    ...engine,
+    model,
+    answer,
+    ...(rest.truncated
+      ? { truncated: true, total_chars: rest.total_chars }
+      : {}),
+    verdict: status === 'completed' ? verdictOf(answer) : null,
+    cost_usd,
+    seconds: duration_seconds,
+    error,
+    error_code,
+    full_output
+  };
+}

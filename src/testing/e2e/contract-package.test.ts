@@ -1,0 +1,94 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { blocksOf, documentAt, packageRoot } from '../documents.ts';
+import { testEnvironment } from '../mcp-client.ts';
+import { pack } from '../npm-package.ts';
+import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
+
+let workspace: TempWorkspace;
+
+/** As npm installs it, but with the dependencies that are here already. */
+beforeAll(() => {
+  workspace = createTempWorkspace();
+  const modules = join(workspace.path, 'node_modules');
+  const troupe = join(modules, 'troupe');
+  mkdirSync(troupe, { recursive: true });
+  const tarball = pack(workspace, packageRoot);
+  run('tar', ['-xzf', tarball, '--strip-components=1', '-C', troupe]);
+  const { dependencies } = JSON.parse(
+    readFileSync(join(troupe, 'package.json'), 'utf8')
+  );
+  for (const name of Object.keys(dependencies)) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(packageRoot, 'node_modules', name), join(modules, name));
+  }
+  workspace.write('engine.mjs', engine('() => ["a-z", "A-Z"]'));
+  workspace.write('wrong.mjs', engine('({ prompt }) => [prompt]'));
+  for (const name of ['engine', 'wrong'])
+    workspace.write(
+      `${name}.test.mjs`,
+      `import { describeEngine } from 'troupe/testing';
+       import engine from './${name}.mjs';
+       describeEngine(engine, [{ case: 'success', stdout: 'HELLO\\n',
+         expected: { status: 'completed', text: 'HELLO' } }]);`
+    );
+});
+
+afterAll(() => workspace.remove());
+
+function engine(args: string): string {
+  return `export default { kind: 'cli', name: 'shout', description: 'x',
+    command: 'tr', args: ${args} };`;
+}
+
+function run(program: string, args: string[]) {
+  return spawnSync(program, args, {
+    cwd: workspace.path,
+    env: testEnvironment(workspace),
+    encoding: 'utf8'
+  });
+}
+
+function runTests(file: string) {
+  const { status, stdout, stderr } = run(process.execPath, [
+    '--test',
+    '--test-reporter=tap',
+    file
+  ]);
+  return { status, said: `${stdout}${stderr}` };
+}
+
+test('a project that installed the package tests its engine with node:test', () => {
+  const { status, said } = runTests('engine.test.mjs');
+  expect(said).toContain('# fail 0');
+  expect(Number(/^# pass (\d+)$/m.exec(said)?.[1])).toBeGreaterThan(15);
+  expect(said).toContain('the engine shout');
+  expect(status).toBe(0);
+});
+
+test('the example of plugins/README.md passes for the engine it shows', () => {
+  const blocks = blocksOf(documentAt('plugins/README.md'), 'js');
+  const holding = (text: string) =>
+    blocks.find((block) => block.includes(text)) ?? '';
+  workspace.write('engine.mjs', holding("name: 'my-agent'"));
+  workspace.write('page.test.mjs', holding('describeEngine('));
+  const { status, said } = runTests('page.test.mjs');
+  expect(said).toContain('# fail 0');
+  expect(said).toContain('not logged in');
+  expect(status).toBe(0);
+});
+
+test('an engine that does wrong fails there, and says by what', () => {
+  const { status, said } = runTests('wrong.test.mjs');
+  expect(said).toContain('it belongs into stdin');
+  expect(status).toBe(1);
+});
+
+test('the tests of the package need no test framework', () => {
+  const dist = join(workspace.path, 'node_modules/troupe/dist');
+  expect(readdirSync(dist)).toContain('testing.js');
+  const bundle = readFileSync(join(dist, 'testing.js'), 'utf8');
+  expect(bundle).not.toMatch(/from\s*["']vitest["']/);
+});

@@ -1,0 +1,94 @@
+/**
+ * The contract of an engine as tests, for built-in engines and for those of
+ * others (`troupe/testing`). They need neither the program nor a provider.
+ */
+import assert from 'node:assert/strict';
+import { guardEngine } from '../core/engines/guard-engine.ts';
+import { problemOf } from '../core/engines/load-engines.ts';
+import type { Engine } from '../plugin.ts';
+import { apiChecks } from './contract/api.ts';
+import {
+  type ApiFixture,
+  type Check,
+  type CliFixture,
+  dataOf,
+  type Fixture
+} from './contract/check.ts';
+import { declarationChecks } from './contract/declaration.ts';
+import { outputChecks } from './contract/output.ts';
+import { recordedChecks } from './contract/recorded.ts';
+import { startChecks } from './contract/start.ts';
+
+export type { ApiFixture, CliFixture, Expected } from './contract/check.ts';
+export type { Fixture };
+
+/** Where tests are told to: vitest, jest, mocha, node:test. */
+export interface Runner {
+  describe: (name: string, body: () => void) => unknown;
+  it: (title: string, body: () => void | Promise<void>) => unknown;
+}
+
+/**
+ * Declares the tests of an engine.
+ * @param fixtures what its program put out, or its provider answered; the
+ *   more there are, the more is tested
+ * @param runner default: the global `describe` and `it`, else `node:test`
+ */
+export function describeEngine(
+  engine: Engine,
+  fixtures: Fixture[] = [],
+  { describe, it }: Runner = defaultRunner()
+): void {
+  const before = problemWith(engine);
+  const name = before === undefined ? engine.name : 'of this file';
+  describe(`the engine ${name}`, () => {
+    it('is an engine that the host loads', () =>
+      assert.equal(problemWith(engine), undefined));
+    if (before !== undefined) return;
+    const data = dataOf(engine);
+    for (const { title, run } of checksOf(engine, fixtures)) it(title, run);
+    it('is the same after all of this', () =>
+      assert.equal(dataOf(engine), data));
+  });
+}
+
+function checksOf(engine: Engine, fixtures: Fixture[]): Check[] {
+  return [
+    ...declarationChecks(engine),
+    ...(engine.kind === 'cli'
+      ? [
+          ...startChecks(engine),
+          ...outputChecks(engine, fixtures.filter(isOfProgram))
+        ]
+      : apiChecks(engine, fixtures.filter(isOfApi))),
+    ...recordedChecks(engine, fixtures)
+  ];
+}
+
+function problemWith(engine: unknown): string | undefined {
+  try {
+    guardEngine(engine);
+    return undefined;
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
+function isOfApi(fixture: Fixture): fixture is ApiFixture {
+  return 'response' in fixture;
+}
+
+function isOfProgram(fixture: Fixture): fixture is CliFixture {
+  return 'stdout' in fixture;
+}
+
+function defaultRunner(): Runner {
+  const describe: unknown = Reflect.get(globalThis, 'describe');
+  const it: unknown = Reflect.get(globalThis, 'it');
+  if (typeof describe === 'function' && typeof it === 'function')
+    return {
+      describe: (name, body) => describe(name, body),
+      it: (title, body) => it(title, body)
+    };
+  return process.getBuiltinModule('node:test');
+}
