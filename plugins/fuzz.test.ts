@@ -105,7 +105,8 @@ async function judged(
   exitCode: number
 ) {
   writeFileSync(join(workspace.path, 'stdout'), output);
-  const reply = await new ReplyReader(engine, workspace.path).read(true);
+  const reader = new ReplyReader(engine, workspace.path);
+  const reply = await reader.read(true);
   expect(reply.failure?.message ?? '').not.toMatch(/could not read its output/);
   expect(typeof reply.text).toBe('string');
   return judge({
@@ -114,6 +115,7 @@ async function judged(
     stop: undefined,
     neverStarted: false,
     errorText: recording.stderr,
+    strayText: reader.stray,
     classify: classifyWith(engine),
     label: engine.name
   });

@@ -30,7 +30,8 @@ const engine = {
 
   read(reply, event) {
     const part = event?.part ?? {};
-    const next = { ...reply, sessionId: event?.sessionID ?? reply.sessionId };
+    const id = typeof event?.sessionID === 'string' ? event.sessionID : '';
+    const next = { ...reply, ...(id && { sessionId: id }) };
     switch (event?.type) {
       case 'step_start':
         // Only what is said in the last step is the answer.

@@ -35,11 +35,7 @@ const engine = {
   read(reply, event) {
     switch (event?.type) {
       case 'system':
-        return {
-          ...reply,
-          sessionId: event.session_id ?? reply.sessionId,
-          model: event.model ?? reply.model
-        };
+        return { ...reply, ...begun(event) };
       case 'assistant':
         return withCall(reply, event.message?.content);
       case 'result':
@@ -62,6 +58,13 @@ const modes = { read: 'plan', write: 'auto-edit', full: 'yolo' };
 /** Linux takes 128 KiB per argument at most. */
 function appended(systemPrompt = '') {
   return systemPrompt !== '' && Buffer.byteLength(systemPrompt) <= 100_000;
+}
+
+function begun({ session_id, model }) {
+  return {
+    ...(typeof session_id === 'string' && { sessionId: session_id }),
+    ...(typeof model === 'string' && { model })
+  };
 }
 
 function withCall(reply, content) {

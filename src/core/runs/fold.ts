@@ -4,13 +4,18 @@ import { EngineFault, wordsOf } from '../engines/engine-fault.ts';
 /** As much of an engine as its output needs to be read. */
 export type Readable = Pick<CliEngine, 'name' | 'read'>;
 
+/** Of what is no event, as much is kept. */
+const strayChars = 2000;
+
 /**
  * A reply in the making, line by line. Lines that are not JSON are passed
- * over. Where its plugin throws, the run has failed for good, whatever the
+ * over; their end is kept for who looks for a reason. Where its plugin throws, the run has failed for good, whatever the
  * plugin makes of later lines.
  */
 export class Fold {
   reply: Reply = { text: '', finished: false };
+  /** The end of what the program said in plain text. */
+  stray = '';
   readonly #engine: Readable;
   #fault: Failure | undefined;
 
@@ -20,6 +25,7 @@ export class Fold {
 
   add(line: string): void {
     const event = parse(line);
+    if (event === undefined) this.#keep(line);
     if (event === undefined || !this.#engine.read) return;
     try {
       this.reply = this.#engine.read(this.reply, event);
@@ -27,6 +33,11 @@ export class Fold {
       this.#fault ??= this.#failureOf(error);
     }
     if (this.#fault) this.reply = { ...this.reply, failure: this.#fault };
+  }
+
+  #keep(line: string): void {
+    const words = line.slice(-strayChars).trim();
+    if (words !== '') this.stray = `${this.stray}${words}\n`.slice(-strayChars);
   }
 
   #failureOf(error: unknown): Failure {

@@ -11,6 +11,7 @@ const good: Evidence = {
   stop: undefined,
   neverStarted: false,
   errorText: '',
+  strayText: '',
   classify: () => undefined,
   label: 'Claude'
 };

@@ -11,6 +11,8 @@ export interface Evidence {
   neverStarted: boolean;
   /** The end of stderr. */
   errorText: string;
+  /** The end of what stood on stdout and was no event. */
+  strayText: string;
   /** Text of a failure → code, the engine's table before ours. */
   classify: (text: string) => FailureCode | undefined;
   label: string;
@@ -44,12 +46,7 @@ export function judge(evidence: Evidence): Verdict {
       `${label} was killed from outside before it ended; its output so far is kept.`
     );
   if (exitCode !== 0) return nonZero(evidence, exitCode);
-  if (!reply.finished)
-    return failed(
-      'failed',
-      'bad_output',
-      `${label} exited with code 0 but its output ends before its final event.`
-    );
+  if (!reply.finished) return unfinished(evidence);
   if (reply.text.trim() === '')
     return failed('failed', 'bad_output', `${label} ended without any answer.`);
   return { status: 'completed', error: null, error_code: null };
@@ -93,9 +90,21 @@ function stopped(
   }
 }
 
+/** Some refuse in plain words and exit with 0. */
+function unfinished({ label, strayText, classify }: Evidence): Verdict {
+  const words = strayText.trim();
+  const said = words === '' ? '' : ` It said: ${lastLines(words)}`;
+  const code = words === '' ? undefined : codeOf(words, classify);
+  return failed(
+    'failed',
+    code instanceof EngineFault ? code.failure.code : (code ?? 'bad_output'),
+    `${label} exited with code 0 but its output ends before its final event.${said}`
+  );
+}
+
 function nonZero(evidence: Evidence, exitCode: number): Verdict {
-  const { errorText, classify, label } = evidence;
-  const text = errorText.trim();
+  const { errorText, strayText, classify, label } = evidence;
+  const text = errorText.trim() || strayText.trim();
   const said = text === '' ? '' : `: ${lastLines(text)}`;
   // Who was killed may have written anything before.
   const signal = signals.get(exitCode);
@@ -108,10 +117,7 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
   // These words are not the engine's.
   if (evidence.neverStarted && exitCode === notPrepared)
     return failed('failed', 'spawn_failed', `${label} could not start${said}`);
-  const code = unlessAtFault<FailureCode | EngineFault | undefined>(
-    () => classify(text),
-    (fault) => fault
-  );
+  const code = codeOf(text, classify);
   if (code instanceof EngineFault)
     return failed(
       'failed',
@@ -125,6 +131,17 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
     'failed',
     'bad_output',
     `${label} exited with code ${exitCode}${said}`
+  );
+}
+
+/** What the words mean, or that the plugin which should say so cannot. */
+function codeOf(
+  text: string,
+  classify: Evidence['classify']
+): FailureCode | EngineFault | undefined {
+  return unlessAtFault<FailureCode | EngineFault | undefined>(
+    () => classify(text),
+    (fault) => fault
   );
 }
 

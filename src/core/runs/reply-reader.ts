@@ -50,6 +50,11 @@ export class ReplyReader {
     return this.#reply;
   }
 
+  /** The end of what the engine said that is no event of its own. */
+  get stray(): string {
+    return this.#folded.stray;
+  }
+
   async #fold(final: boolean): Promise<void> {
     await this.#lines.read((line) => this.#folded.add(line), final);
     this.#reply = this.#folded.reply;

@@ -1,6 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CliEngine, Engine, Reply, Usage } from '../../plugin.ts';
+import type { Engine, Failure, Reply, Usage } from '../../plugin.ts';
 import {
   type FinishedRecord,
   type Journal,
@@ -9,11 +8,12 @@ import {
 } from '../audit/journal.ts';
 import type { Witness } from '../changes/witness.ts';
 import { classifyWith } from '../engines/failure-codes.ts';
-import { readIfThere, replaceFile } from '../state/atomic-file.ts';
+import { readIfThere } from '../state/atomic-file.ts';
 import { LineReader } from '../state/line-reader.ts';
-import { readSlice, sizeOf, tailOf } from '../state/text-file.ts';
-import { judge } from './judge.ts';
+import { readSlice, tailOf } from '../state/text-file.ts';
+import { type Evidence, judge } from './judge.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
+import { saveResult } from './result-file.ts';
 import type { Outcome, RunRecord } from './run.ts';
 import {
   addEvent,
@@ -26,9 +26,6 @@ import {
 } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
 import { usageBefore } from './session-turns.ts';
-
-/** A plain engine's stdout up to this size is trimmed into result.txt. */
-const plainResultBytes = 1024 * 1024;
 
 export interface SettleDependencies {
   store: RunStore;
@@ -53,8 +50,8 @@ export async function settle(
   const directory = store.directoryOf(agentId);
   const engine = engineOf(record.engine);
   await witness.conclude(record);
-  const reply = await finalReply(record.kind, engine, directory);
-  const concluded = await conclude(record, directory, engine, reply, store);
+  const said = await finalReply(record.kind, engine, directory);
+  const concluded = await conclude(record, directory, engine, said, store);
   const outcome = withoutSecrets(concluded, journal);
   if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
   addEvent(directory, { type: 'finished', status: outcome.status });
@@ -140,34 +137,38 @@ export async function finishedEvent(
   };
 }
 
+/** All that an engine put out. */
+type Said = Pick<Evidence, 'reply' | 'strayText'>;
+
 async function finalReply(
   kind: RunRecord['kind'],
   engine: Engine | undefined,
   directory: string
-): Promise<Reply> {
+): Promise<Said> {
   const readable = readableOf(kind, engine);
-  if (readable) return new ReplyReader(readable, directory).read(true);
-  return {
-    text: '',
-    finished: false,
-    failure: {
-      code: 'bad_output',
-      message:
-        'Its engine is not configured any more, so its output was not read; the raw output is kept.'
-    }
+  if (readable) {
+    const reader = new ReplyReader(readable, directory);
+    return { reply: await reader.read(true), strayText: reader.stray };
+  }
+  const failure: Failure = {
+    code: 'bad_output',
+    message:
+      'Its engine is not configured any more, so its output was not read; the raw output is kept.'
   };
+  return { reply: { text: '', finished: false, failure }, strayText: '' };
 }
 
 async function conclude(
   record: RunRecord,
   directory: string,
   engine: Engine | undefined,
-  reply: Reply,
+  said: Said,
   store: RunStore
 ): Promise<Outcome> {
+  const { reply } = said;
   const claim = claimOf(directory, record.owner.place);
   const verdict = judge({
-    reply,
+    ...said,
     exitCode: exitCodeOf(directory),
     stop: stopRequestOf(directory),
     neverStarted: claim === undefined || claim.never,
@@ -195,34 +196,6 @@ async function conclude(
       ended.getTime() - (started?.getTime() ?? ended.getTime())
     )
   };
-}
-
-async function saveResult(
-  engine: Engine | undefined,
-  directory: string,
-  reply: Reply
-): Promise<Pick<Outcome, 'result_file' | 'result_chars'>> {
-  const stdout = join(directory, 'stdout');
-  if (isPlain(engine) && sizeOf(stdout) > plainResultBytes) {
-    const { totalChars } = await readSlice(stdout, 0, 0);
-    return { result_file: 'stdout', result_chars: totalChars };
-  }
-  // A plain engine's bytes are kept, also those that are no UTF-8.
-  const result = isPlain(engine) ? trimmed(readFileSync(stdout)) : reply.text;
-  if (!existsSync(join(directory, 'outcome.json')))
-    replaceFile(join(directory, 'result.txt'), result);
-  return { result_file: 'result.txt', result_chars: result.toString().length };
-}
-
-function trimmed(bytes: Buffer): Buffer {
-  const isBlank = (byte: number) => byte === 32 || (byte >= 9 && byte <= 13);
-  const first = bytes.findIndex((byte) => !isBlank(byte));
-  const last = bytes.findLastIndex((byte) => !isBlank(byte));
-  return bytes.subarray(Math.max(first, 0), last + 1);
-}
-
-function isPlain(engine: Engine | undefined): engine is CliEngine {
-  return engine?.kind === 'cli' && engine.read === undefined;
 }
 
 /** Engines that count a whole session: this run is what was added. */

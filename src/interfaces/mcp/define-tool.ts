@@ -65,7 +65,7 @@ export function defineTool<Shape extends z.ZodRawShape>(
     ...rest,
     inputSchema: jsonSchema(input),
     // Clients check error answers against it too, so no field is required.
-    ...(output ? { outputSchema: jsonSchema(output.partial()) } : {}),
+    ...(output ? { outputSchema: jsonSchema(output, true) } : {}),
     call: async (value, context) => {
       try {
         return answer(await handle(parseInput(parts, value), context));
@@ -139,7 +139,19 @@ export function shortened(word: string): string {
   return word.length > 60 ? `${word.slice(0, 60)}…` : word;
 }
 
-function jsonSchema(schema: z.ZodType): Record<string, unknown> {
-  const { $schema, ...rest } = z.toJSONSchema(schema, { io: 'input' });
-  return rest;
+const made = new WeakMap<z.ZodType, Record<string, unknown>>();
+
+/** Tools share shapes, and each shape is turned into a schema once. */
+function jsonSchema(
+  shape: z.ZodObject,
+  partial = false
+): Record<string, unknown> {
+  const known = made.get(shape);
+  if (known) return known;
+  const { $schema, ...schema } = z.toJSONSchema(
+    partial ? shape.partial() : shape,
+    { io: 'input' }
+  );
+  made.set(shape, schema);
+  return schema;
 }

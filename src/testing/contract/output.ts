@@ -93,20 +93,24 @@ function readChecks(engine: CliEngine, read: Read, all: CliFixture[]): Check[] {
 }
 
 /** The reply as the host folds it. */
-export function replyOf(engine: Engine, { stdout }: CliFixture): Reply {
+export function replyOf(engine: Engine, fixture: CliFixture): Reply {
+  return saidOf(engine, fixture).reply;
+}
+
+function saidOf(engine: Engine, { stdout }: CliFixture) {
   const guarded = guardEngine(engine);
   if (guarded.kind !== 'cli' || !guarded.read)
-    return { text: stdout.trim(), finished: true };
+    return { reply: { text: stdout.trim(), finished: true }, strayText: '' };
   const fold = new Fold(guarded);
   for (const line of stdout.split('\n')) fold.add(line);
-  return fold.reply;
+  return { reply: fold.reply, strayText: fold.stray };
 }
 
 /** What the host says of a run that put this out. */
 export function verdictOf(engine: Engine, fixture: CliFixture): Verdict {
   const { stderr = '', exitCode = 0 } = fixture;
   return judge({
-    reply: replyOf(engine, fixture),
+    ...saidOf(engine, fixture),
     exitCode: exitCode ?? undefined,
     stop: undefined,
     neverStarted: false,

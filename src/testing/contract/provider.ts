@@ -104,6 +104,7 @@ export async function verdictOf(
     stop: undefined,
     neverStarted: false,
     errorText: '',
+    strayText: '',
     classify: () => undefined,
     label
   });

@@ -49,6 +49,12 @@ const cliInput = {
     .describe('In a git worktree and branch of its own, from HEAD')
 };
 
+/** One for all engines of a kind: each schema costs the start. */
+const inputs = {
+  cli: z.strictObject(cliInput),
+  api: z.strictObject(commonInput)
+};
+
 const spawnOutput = z.looseObject({
   agent_id: z.string(),
   agent_type: z.string(),
@@ -71,7 +77,7 @@ function spawnTool(host: Host, engine: Engine): Tool {
     name: toolNameOf(engine),
     title: `Spawn ${labelOf(engine)}`,
     description: describe(engine),
-    input: z.strictObject(engine.kind === 'cli' ? cliInput : commonInput),
+    input: inputs[engine.kind],
     output: spawnOutput,
     annotations: {
       readOnlyHint: false,
