@@ -23,9 +23,14 @@ const node24 = fetchNode('24');
 const reports = [
   bench('start.mjs'),
   ...(node24 ? [bench('start.mjs', '--node', node24)] : []),
-  ...['spawn.mjs', 'run-overhead.mjs', 'api.mjs', 'output.mjs', 'flat.mjs'].map(
-    (name) => bench(name)
-  )
+  ...[
+    'spawn.mjs',
+    'run-overhead.mjs',
+    'evidence.mjs',
+    'api.mjs',
+    'output.mjs',
+    'flat.mjs'
+  ].map((name) => bench(name))
 ];
 writeFileSync(join(here, 'RESULTS.md'), resultsOf(reports));
 console.log('wrote bench/RESULTS.md');
