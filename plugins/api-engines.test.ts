@@ -11,7 +11,7 @@ import {
   type ProviderFake,
   startProviderFake
 } from '../src/testing/provider-fake/fake.ts';
-import { withoutVersion, withVersion } from './base-url.ts';
+import { splitVersion, withoutVersion, withVersion } from './base-url.ts';
 import claudeApi from './claude-api.ts';
 import gemini from './gemini.ts';
 import grok from './grok.ts';
@@ -234,4 +234,8 @@ test('an address is given the version that it lacks', () => {
   expect(withoutVersion('https://a.example/v1/', 'v1')).toBe(
     'https://a.example'
   );
+  expect(splitVersion('https://a.example/x/v1/')).toEqual({
+    baseUrl: 'https://a.example/x',
+    apiVersion: 'v1'
+  });
 });

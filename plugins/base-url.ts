@@ -13,3 +13,15 @@ export function withoutVersion(baseUrl: string, version: string): string {
     ? bare.slice(0, -version.length - 1)
     : bare;
 }
+
+/** For an SDK that wants them apart, and has a version of its own. */
+export function splitVersion(baseUrl: string): {
+  baseUrl: string;
+  apiVersion?: string;
+} {
+  const bare = baseUrl.replace(/\/+$/, '');
+  const apiVersion = /\/(v1(?:alpha|beta)?)$/.exec(bare)?.[1];
+  return apiVersion === undefined
+    ? { baseUrl: bare }
+    : { baseUrl: withoutVersion(bare, apiVersion), apiVersion };
+}

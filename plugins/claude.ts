@@ -14,7 +14,8 @@ import {
   oneLine,
   record,
   records,
-  text
+  text,
+  toolCall
 } from './json-fields.ts';
 
 /** Claude Code. Reads CLAUDE.md, else AGENTS.md, from its directory. */
@@ -136,7 +137,7 @@ function readAssistant(reply: Reply, line: Fields): Reply {
   const blocks = records(record(line.message).content);
   const call = blocks.findLast((block) => block.type === 'tool_use');
   if (!call) return reply;
-  return { ...reply, progress: action(call.name, call.input) };
+  return { ...reply, progress: toolCall(call.name, call.input) };
 }
 
 function readResult(reply: Reply, line: Fields): Reply {
@@ -146,7 +147,7 @@ function readResult(reply: Reply, line: Fields): Reply {
   const usage = readUsage(line.usage);
   const costUsd = readCost(line, reply.costUsd ?? 0);
   const denials = records(line.permission_denials).map(
-    ({ tool_name, tool_input }) => action(tool_name, tool_input)
+    ({ tool_name, tool_input }) => toolCall(tool_name, tool_input)
   );
   const failure = readFailure(line);
   return {
@@ -223,13 +224,4 @@ function readCost(line: Fields, earlier: number): number | undefined {
   }
   const costs = Object.values(models).map((model) => record(model).costUSD);
   return costs.reduce((sum: number, cost) => sum + count(cost), earlier);
-}
-
-/** "Bash: npm test" */
-function action(name: unknown, input: unknown): string {
-  const fields = record(input);
-  const detail = ['command', 'file_path', 'path', 'pattern', 'description']
-    .map((field) => text(fields[field]))
-    .find(Boolean);
-  return oneLine(detail ? `${text(name)}: ${detail}` : text(name));
 }

@@ -5,7 +5,8 @@ import {
   oneLine,
   record,
   records,
-  text
+  text,
+  toolCall
 } from './json-fields.ts';
 
 /**
@@ -114,7 +115,7 @@ function readEvent(reply: Streaming, type: unknown, data: Fields): Streaming {
         progress: oneLine(`retry after ${text(data.reason) || 'an error'}`)
       };
     case 'tool.execution_start':
-      return { ...reply, progress: action(data.toolName, data.arguments) };
+      return { ...reply, progress: toolCall(data.toolName, data.arguments) };
     case 'tool.execution_complete':
       return readToolEnd(reply, data);
     case 'session.error':
@@ -209,12 +210,3 @@ const CODES: [RegExp, FailureCode][] = [
   [/status [45]\d\d\b/i, 'provider_error'],
   [/could not connect|connection|http request|timed out|\bdns\b/i, 'network']
 ];
-
-/** "bash: npm test" */
-function action(name: unknown, input: unknown): string {
-  const fields = record(input);
-  const detail = ['command', 'path', 'pattern', 'description']
-    .map((field) => text(fields[field]))
-    .find(Boolean);
-  return oneLine(detail ? `${text(name)}: ${detail}` : text(name));
-}

@@ -11,7 +11,8 @@ import {
   oneLine,
   record,
   records,
-  text
+  text,
+  toolCall
 } from './json-fields.ts';
 
 /**
@@ -122,9 +123,9 @@ function readToolCall(reply: Reply, line: Fields): Reply {
   const refusal = Object.keys(outcome).find((kind) =>
     /reject|denied/i.test(kind)
   );
-  if (!refusal) return { ...reply, progress: action(name, call.args) };
+  if (!refusal) return { ...reply, progress: toolCall(name, call.args) };
   const input = { ...record(outcome[refusal]), ...record(call.args) };
-  const denials = [...(reply.denials ?? []), action(name, input)];
+  const denials = [...(reply.denials ?? []), toolCall(name, input)];
   return { ...reply, denials };
 }
 
@@ -201,12 +202,3 @@ const CODES: [RegExp, FailureCode][] = [
   [/\[(unavailable|deadline_exceeded)\]|connection stalled/i, 'network'],
   [/\[(internal|unknown|aborted)\]/i, 'provider_error']
 ];
-
-/** "shell: npm test" */
-function action(name: string, input: unknown): string {
-  const fields = record(input);
-  const detail = ['command', 'path', 'globPattern', 'pattern', 'query', 'url']
-    .map((field) => text(fields[field]))
-    .find(Boolean);
-  return oneLine(detail ? `${name}: ${detail}` : name);
-}

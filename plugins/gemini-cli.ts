@@ -7,7 +7,14 @@ import type {
   FailureCode,
   Reply
 } from '../src/plugin.ts';
-import { count, type Fields, oneLine, record, text } from './json-fields.ts';
+import {
+  count,
+  type Fields,
+  oneLine,
+  record,
+  text,
+  toolCall
+} from './json-fields.ts';
 
 const file = 'gemini-cli-limits.toml';
 const here = import.meta.dirname;
@@ -82,7 +89,7 @@ export default {
         return { ...reply, text: reply.text + text(line.content) };
       case 'tool_use': {
         // What was said before a call is not the answer.
-        const progress = action(line.tool_name, line.parameters);
+        const progress = toolCall(line.tool_name, line.parameters);
         return { ...reply, text: '', progress };
       }
       case 'tool_result':
@@ -197,12 +204,3 @@ const CODES: [RegExp, FailureCode][] = [
   [/"code":\d{3}\b/i, 'provider_error'],
   [/^terminated|fetch failed|socket|ECONN|ENOTFOUND/i, 'network']
 ];
-
-/** "run_shell_command: npm test" */
-function action(name: unknown, input: unknown): string {
-  const fields = record(input);
-  const detail = ['command', 'file_path', 'dir_path', 'pattern', 'agent_name']
-    .map((field) => text(fields[field]))
-    .find(Boolean);
-  return oneLine(detail ? `${text(name)}: ${detail}` : text(name));
-}

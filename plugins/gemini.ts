@@ -5,7 +5,8 @@ import type {
   GenerateContentResponse
 } from '@google/genai';
 import type { ApiEngine, ApiRequest, Failure, Reply } from '../src/plugin.ts';
-import { withoutVersion } from './base-url.ts';
+import { splitVersion } from './base-url.ts';
+import { withPlainEvents } from './event-stream.ts';
 import { count, record, records, text } from './json-fields.ts';
 
 /** Google's models by API; for work on files there is `gemini-cli`. */
@@ -37,8 +38,8 @@ export default {
     const { models } = new GoogleGenAI({
       apiKey,
       httpOptions: {
-        fetch,
-        ...(baseUrl ? { baseUrl: withoutVersion(baseUrl, 'v1beta') } : {})
+        fetch: withPlainEvents(fetch),
+        ...(baseUrl ? splitVersion(baseUrl) : {})
       }
     });
     const asked: GenerateContentParameters = {

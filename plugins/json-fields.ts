@@ -34,3 +34,24 @@ export function oneLine(said: string, length = 120): string {
   const line = said.replace(/[\s\p{Cc}]+/gu, ' ').trim();
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 }
+
+/** Arguments of tools that say what a call is about, best first. */
+const telling = [
+  'command',
+  'file_path',
+  'dir_path',
+  'path',
+  'globPattern',
+  'pattern',
+  'query',
+  'url',
+  'agent_name',
+  'description'
+];
+
+/** A call of a tool, for people: "Bash: npm test". */
+export function toolCall(name: unknown, input: unknown): string {
+  const fields = record(input);
+  const detail = telling.map((field) => text(fields[field])).find(Boolean);
+  return oneLine(detail ? `${text(name)}: ${detail}` : text(name));
+}

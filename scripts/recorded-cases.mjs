@@ -51,6 +51,26 @@ const shared = {
   refusal: { prompt: '[[say: No.]] [[stop: refusal]]' }
 };
 
+/** What an agent may not do with the access it has. */
+const limits = {
+  'read-outside-denied': {
+    prompt: '[[read: /etc/hostname]] [[say: I may not.]]',
+    access: 'read'
+  },
+  'shell-denied': {
+    prompt: '[[shell: touch WORKSPACE/out.txt]] [[say: I could not.]]',
+    access: 'write'
+  },
+  'write-allowed': {
+    prompt: '[[write: WORKSPACE/note.txt | hello]] [[say: Wrote it.]]',
+    access: 'write'
+  },
+  'write-denied': {
+    prompt: '[[write: WORKSPACE/../out.txt | no]] [[say: I could not.]]',
+    access: 'write'
+  }
+};
+
 export const cases = {
   claude: {
     ...shared,
@@ -119,22 +139,7 @@ export const cases = {
         prompt: '[[say: From another.]]'
       })}]] [[say: From itself.]]`
     },
-    'read-outside-denied': {
-      prompt: '[[read: /etc/hostname]] [[say: I may not.]]',
-      access: 'read'
-    },
-    'shell-denied': {
-      prompt: '[[shell: touch WORKSPACE/out.txt]] [[say: I could not.]]',
-      access: 'write'
-    },
-    'write-allowed': {
-      prompt: '[[write: WORKSPACE/note.txt | hello]] [[say: Wrote it.]]',
-      access: 'write'
-    },
-    'write-denied': {
-      prompt: '[[write: WORKSPACE/../out.txt | no]] [[say: I could not.]]',
-      access: 'write'
-    }
+    ...limits
   },
   geminiCli: {
     ...shared,
@@ -177,21 +182,6 @@ export const cases = {
         [[shell: touch WORKSPACE/out.txt]] [[say: I could not.]]`,
       access: 'read'
     },
-    'read-outside-denied': {
-      prompt: '[[read: /etc/hostname]] [[say: I may not.]]',
-      access: 'read'
-    },
-    'shell-denied': {
-      prompt: '[[shell: touch WORKSPACE/out.txt]] [[say: I could not.]]',
-      access: 'write'
-    },
-    'write-allowed': {
-      prompt: '[[write: WORKSPACE/note.txt | hello]] [[say: Wrote it.]]',
-      access: 'write'
-    },
-    'write-denied': {
-      prompt: '[[write: WORKSPACE/../out.txt | no]] [[say: I could not.]]',
-      access: 'write'
-    }
+    ...limits
   }
 };

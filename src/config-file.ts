@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { HostError } from './core/errors.ts';
+import { HostError, messageOf } from './core/errors.ts';
 import { readIfThere } from './core/state/atomic-file.ts';
 
 /**
@@ -33,7 +33,7 @@ export async function readConfigFile(
         : await explorer.load(resolve(asked));
     return { file: found?.filepath, value: found?.config };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = messageOf(error);
     throw new HostError(
       'config_invalid',
       `The configuration in ${asked ?? workspace} cannot be read: ${reason}.`,

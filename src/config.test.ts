@@ -184,6 +184,16 @@ test.each([
   expect(await faultOf({}, { ...environment })).toMatch(reason);
 });
 
+test.each(['ftp://a.example', 'http://', 'https://me:secret@a.example/v1'])(
+  '%j is no address of a provider',
+  async (baseUrl) => {
+    inFile({ engines: { grok: { baseUrl } } });
+    const fault = await faultOf();
+    expect(fault).toContain('engines.grok.baseUrl');
+    expect(fault).not.toContain('secret');
+  }
+);
+
 test.each([
   ['.trouperc.json', '{"maxDepth": 3'],
   ['.trouperc.yaml', 'a: [b'],

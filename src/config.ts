@@ -18,7 +18,14 @@ const engineSettings = z
     model: z.string().min(1).optional().describe('default model'),
     timeoutSeconds: seconds.optional(),
     idleTimeoutSeconds: seconds.optional().describe('0: never'),
-    baseUrl: z.url().optional().describe('another address of the provider'),
+    baseUrl: z
+      .url({ protocol: /^https?$/ })
+      // It shows in errors and in arguments, where no secret may be.
+      .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), {
+        error: 'An address holds no user name or password'
+      })
+      .optional()
+      .describe('another address of the provider'),
     stream: z
       .boolean()
       .optional()
@@ -72,8 +79,11 @@ export const configSchema = z.strictObject({
 
 export type FileConfig = z.output<typeof configSchema>;
 
-export interface Config extends Omit<FileConfig, 'engines' | '$schema'> {
+export interface Config
+  extends Omit<FileConfig, 'engines' | 'plugins' | '$schema'> {
   engines: Record<string, z.output<typeof engineSettings>>;
+  /** Paths, packages, or engines as they are. */
+  plugins: (string | object)[];
   /** Engines named by flag or environment: only these are offered. */
   onlyEngines: string[] | undefined;
   /** Engines that a command names: offered beside the others. */

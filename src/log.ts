@@ -1,3 +1,5 @@
+import { messageOf } from './core/errors.ts';
+
 /** Diagnostics for people, on stderr; stdout belongs to the protocol. */
 export function log(message: string): void {
   try {
@@ -7,6 +9,8 @@ export function log(message: string): void {
   }
 }
 
+/** A problem that nobody waits for. A bug comes with the way it went. */
 export function logProblem(problem: unknown): void {
-  log(problem instanceof Error ? problem.message : String(problem));
+  const isBug = problem instanceof TypeError;
+  log((isBug ? problem.stack : undefined) ?? messageOf(problem));
 }

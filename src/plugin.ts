@@ -96,9 +96,9 @@ export interface Reply {
 interface EngineBasics {
   /** `[a-z][a-z0-9-]*`, at most 26 characters; the tool is `spawn_<name>`. */
   name: string;
-  /** For people: "Claude". Default: the name with a capital. */
+  /** For people: "Claude". At most 60. Default: the name with a capital. */
   label?: string;
-  /** What it is good for; shown to the model that chooses. */
+  /** What it is good for, for the model that chooses; at most 500. */
   description: string;
   models?: {
     /** Used when the caller names none; absent: the engine decides. */
@@ -108,7 +108,7 @@ interface EngineBasics {
     /** Names the provider has given up → what stands in for them now. */
     retired?: Record<string, string>;
   };
-  /** Seconds until a run is stopped, for a given prompt. Default 300. */
+  /** Until a run is stopped, for a given prompt. Default 300; 0: never. */
   timeoutSeconds?: number | ((prompt: string) => number);
   /** Text of a failure → code, tried before the host's own table. */
   failure?: (text: string) => FailureCode | undefined;
@@ -123,7 +123,7 @@ export interface CliEngine extends EngineBasics {
   install?: string;
   /** Who enforces each access. Default: all `asked`. */
   access?: Record<Access, Enforcement>;
-  /** Tools the agent gets, for the audit log. */
+  /** Tools the agent gets, for the audit log: one line, at most 500. */
   tools?: (access: Access) => string;
   /** Seconds without output until a run is stopped. Default 600; 0: never. */
   idleTimeoutSeconds?: number;

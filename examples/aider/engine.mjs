@@ -13,16 +13,13 @@ export default {
   args: ({ access, model }) => [
     ...['--message-file', '/dev/stdin', '--yes-always'],
     ...['--no-pretty', '--no-stream', '--no-fancy-input'],
-    ...[
-      '--no-check-update',
-      '--no-show-release-notes',
-      '--no-analytics',
-      '--no-gitignore'
-    ],
+    ...['--no-check-update', '--no-show-release-notes'],
+    ...['--no-analytics', '--no-gitignore'],
     ...(access === 'read' ? ['--chat-mode', 'ask'] : []),
     // Commits are the user's, and so is what runs.
-    ...(access === 'full' ? [] : ['--no-auto-commits']),
-    ...(access === 'full' ? [] : ['--no-suggest-shell-commands']),
+    ...(access === 'full'
+      ? []
+      : ['--no-auto-commits', '--no-suggest-shell-commands']),
     ...(model ? ['--model', model] : [])
   ],
 

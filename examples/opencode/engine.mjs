@@ -20,11 +20,14 @@ const engine = {
   ],
 
   env: {
-    keep: ['OPENCODE_API_KEY', 'OPENCODE_CONFIG', 'OPENCODE_CONFIG_DIR'].concat(
+    keep: [
+      'OPENCODE_API_KEY',
+      'OPENCODE_CONFIG',
+      'OPENCODE_CONFIG_DIR',
       'ANTHROPIC_API_KEY',
       'OPENAI_API_KEY',
       'GEMINI_API_KEY'
-    ),
+    ],
     set: ({ access }) => permissions(access)
   },
 

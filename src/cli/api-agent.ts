@@ -58,7 +58,14 @@ process.exit(0);
 
 function write(event: ApiEvent): void {
   answered ||= event.type === 'reply';
-  writeFileSync(1, `${JSON.stringify(event)}\n`);
+  try {
+    writeFileSync(1, `${JSON.stringify(event)}\n`);
+  } catch (error) {
+    // A full disk: a piece that is lost here would be missing in the answer.
+    logProblem(error);
+    answered = true;
+    process.exit(1);
+  }
 }
 
 async function engineOf(task: ApiTask): Promise<ApiEngine> {

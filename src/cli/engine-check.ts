@@ -80,8 +80,7 @@ async function checkProgram(
     ask(version ?? ['--version']),
     loginProbe ? ask(loginProbe.args) : undefined
   ]);
-  const login =
-    loginProbe && loginAnswer ? readLogin(loginProbe, loginAnswer) : 'unknown';
+  const login = (loginAnswer && loginProbe?.read(loginAnswer)) ?? 'unknown';
   // Some know nothing of a key in the environment and work with it.
   const ready =
     answer?.exitCode === 0 &&
@@ -93,18 +92,6 @@ async function checkProgram(
     ready,
     next: ready ? null : nextFor(answer, path, loginHint)
   };
-}
-
-function readLogin(
-  probe: { read: (output: ProbeOutput) => LoginState },
-  output: ProbeOutput
-): LoginState {
-  try {
-    return probe.read(output);
-  } catch {
-    // A plugin that cannot read its program's words knows nothing.
-    return 'unknown';
-  }
 }
 
 function nextFor(

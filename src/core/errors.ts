@@ -34,6 +34,11 @@ export class HostError extends Error {
   }
 }
 
+/** The words of whatever was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** The errno name of a failed system call, or undefined. */
 export function errnoOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null) return undefined;

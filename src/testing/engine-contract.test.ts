@@ -29,6 +29,16 @@ test('engines that do as they should pass', async () => {
   expect(await failuresOf(api, answers)).toEqual(new Map());
 });
 
+test("a program's own words are no value of a request", async () => {
+  const { args } = program;
+  const words = ['--format=plain', 'plain', '/plain', 'model', 'cwd'];
+  const wordy: Engine = {
+    ...program,
+    args: (request) => [...words, ...args(request)]
+  };
+  expect(await failuresOf(wordy, outputs)).toEqual(new Map());
+});
+
 test('what is no engine has one failing test', async () => {
   const broken = { ...program, env: { keep: 'HOME' } };
   const failures = await failuresOf(Object(broken), outputs);

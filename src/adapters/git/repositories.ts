@@ -7,6 +7,7 @@ import { changedFiles, writePatch } from './compare-trees.ts';
 import { absentAs, git } from './run-git.ts';
 import { createShadow, shadowAt, shadowGit, withOwnIndex } from './shadow.ts';
 import { isOurs, type Tree, takeTree } from './take-tree.ts';
+import { unflagIndex } from './unflag-index.ts';
 import { addWorktree, originOf, removeUntouched } from './worktrees.ts';
 
 /** Repositories behind the core's port, over the `git` program. */
@@ -40,6 +41,7 @@ const remember: Repositories['remember'] = async (view, signal) => {
   const { directory, shadow: path, roots, base } = view;
   const shadow = await createShadow(directory, path, signal);
   if (!shadow) return false;
+  await unflagIndex(shadow, signal);
   const remembered: Remembered = {
     top: shadow.top,
     tree: base

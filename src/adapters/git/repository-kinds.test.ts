@@ -38,6 +38,26 @@ describe('two looks work', () => {
     expect(files).toEqual([{ path: 'new.txt', added: 1, removed: 0 }]);
   });
 
+  test('on files that git was told to pass over', async () => {
+    for (const name of ['assumed', 'skipped', 'gone'])
+      project.write(`${name}.txt`, 'x\n');
+    project.commit('more');
+    rmSync(join(project.path, 'gone.txt'));
+    project.git('update-index', '--assume-unchanged', 'assumed.txt');
+    project.git('update-index', '--skip-worktree', 'skipped.txt', 'gone.txt');
+    project.write('assumed.txt', 'mine\n');
+    const before = project.gitFiles();
+    const { files } = await project.seen(() => {
+      project.write('assumed.txt', 'mine\nand more\n');
+      project.write('skipped.txt', 'x\nand more\n');
+    });
+    expect(files).toEqual([
+      { path: 'assumed.txt', added: 1, removed: 0 },
+      { path: 'skipped.txt', added: 1, removed: 0 }
+    ]);
+    expect(project.gitFiles()).toBe(before);
+  });
+
   test('from a subdirectory, for the whole repository', async () => {
     project.write('sub/inner.txt', 'x\n');
     project.view = { ...project.view, directory: join(project.path, 'sub') };

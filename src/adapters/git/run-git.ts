@@ -30,7 +30,8 @@ const settings = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * Runs git, without a shell, hooks, prompts or locks on the user's index.
+ * Runs git, without a shell, hooks, prompts or locks on the user's index. One
+ * that is aborted has ended when this rejects, unless the system holds it.
  * @throws GitError what git says, or what the signal was aborted with
  */
 export function git(args: string[], call: GitCall): Promise<Buffer> {
@@ -45,9 +46,11 @@ export function git(args: string[], call: GitCall): Promise<Buffer> {
       windowsHide: true,
       stdio: [input ? 'pipe' : 'ignore', outputTo ?? 'pipe', 'pipe']
     });
+    const abandon = () => reject(reasonOf(signal));
     const stop = () => {
       kill(child);
-      reject(reasonOf(signal));
+      child.once('exit', abandon);
+      setTimeout(abandon, 2 * killMs).unref();
     };
     signal.addEventListener('abort', stop, { once: true });
     const settled = () => signal.removeEventListener('abort', stop);
@@ -93,7 +96,7 @@ function environment(): Record<string, string> {
   };
 }
 
-/** Git first, which takes away what it left half done; then its filters. */
+/** Asked first, with its filters: git takes away what it left half done. */
 function kill(child: ChildProcess): void {
   signalGroup(child, 'SIGTERM');
   setTimeout(() => signalGroup(child, 'SIGKILL'), killMs).unref();

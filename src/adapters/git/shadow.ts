@@ -16,6 +16,8 @@ export interface Shadow {
   top: string;
   /** What git is told so that it works on the shadow. */
   env: Record<string, string>;
+  /** Not all of what is committed is in the working directory. */
+  isSparse?: boolean;
 }
 
 /**
@@ -51,7 +53,10 @@ export async function createShadow(
     copyIfThere(exclude, join(path, 'info/exclude')),
     copyIfThere(attributes, join(path, 'info/attributes'))
   ]);
-  return shadowAt(path, top);
+  const isSparse = written.some(
+    ([key, value]) => key === 'core.sparsecheckout' && value === 'true'
+  );
+  return { ...shadowAt(path, top), isSparse };
 }
 
 /** A shadow that was made before. */

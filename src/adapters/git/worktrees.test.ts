@@ -8,6 +8,7 @@ import {
   type GitWorkspace,
   gitIn
 } from '../../testing/git-workspace.ts';
+import { until } from '../../testing/until.ts';
 import { addWorktree, originOf, removeUntouched } from './worktrees.ts';
 
 const signal = new AbortController().signal;
@@ -85,6 +86,26 @@ describe('a worktree', () => {
     expect(branches()).toEqual(['main']);
   });
 
+  test('leaves nothing when it is given up half made', async () => {
+    for (let number = 0; number < 3000; number += 1)
+      project.write(`many/${number}.txt`, 'x\n');
+    project.write('slow.txt', 'x\n');
+    project.write('.gitattributes', 'slow.txt filter=slow\n');
+    project.commit('slow');
+    project.git('config', 'filter.slow.smudge', 'sleep 60; cat');
+    const one = await worktree();
+    const unwanted = new AbortController();
+    const making = addWorktree(one, unwanted.signal);
+    const failure = making.catch((error: unknown) => error);
+    const isHalfMade = () => existsSync(join(one.path, 'readme.txt'));
+    await until('half a worktree', () => isHalfMade() || undefined);
+    unwanted.abort(new Error('unwanted'));
+    expect(await failure).toEqual(new Error('unwanted'));
+    expect(existsSync(one.path)).toBe(false);
+    expect(branches()).toEqual(['main']);
+    expect(project.git('worktree', 'list').trim()).not.toContain('\n');
+  });
+
   test('is not made where there is no commit', async () => {
     rmSync(join(project.path, '.git'), { recursive: true });
     await expect(worktree()).rejects.toThrow(/not a git repository/);
@@ -100,6 +121,16 @@ describe('taking a worktree away', () => {
     expect(existsSync(one.path)).toBe(false);
     expect(branches()).toEqual(['main']);
     await removeUntouched(one, signal);
+  });
+
+  test('is done also where git gave it copies of settings', async () => {
+    project.write('sub/a.txt', 'x\n');
+    project.commit('sub');
+    project.git('sparse-checkout', 'set', '--cone', 'sub');
+    const one = await added();
+    gitIn(one.path, 'status');
+    await removeUntouched(one, signal);
+    expect(existsSync(one.path)).toBe(false);
   });
 
   const kept: [what: string, change: (path: string) => void][] = [
@@ -133,6 +164,37 @@ describe('taking a worktree away', () => {
       'another branch',
       (path) => {
         gitIn(path, 'checkout', '--quiet', '-b', 'mine');
+      }
+    ],
+    [
+      'a commit that was taken back, of which no log tells',
+      (path) => {
+        const empty = ['commit', '--quiet', '--allow-empty', '-m', 'x'];
+        gitIn(path, ...author.split(' '), ...empty);
+        gitIn(path, 'reset', '--quiet', '--hard', 'HEAD~1');
+        gitIn(path, 'reflog', 'expire', '--expire=now', '--all');
+      }
+    ],
+    [
+      'a reference of its own',
+      (path) => {
+        const commit = ['commit-tree', '-m', 'x', 'HEAD^{tree}'];
+        const saved = gitIn(path, ...author.split(' '), ...commit).trim();
+        gitIn(path, 'update-ref', 'refs/worktree/saved', saved);
+      }
+    ],
+    [
+      'a setting of its own',
+      (path) => {
+        gitIn(path, 'config', 'extensions.worktreeConfig', 'true');
+        gitIn(path, 'config', '--worktree', 'my.note', 'x');
+      }
+    ],
+    [
+      'a file in the folder that git has for it',
+      (path) => {
+        const folder = gitIn(path, 'rev-parse', '--absolute-git-dir').trim();
+        writeFileSync(join(folder, 'notes'), 'x');
       }
     ],
     [

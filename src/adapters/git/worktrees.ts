@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Repositories, Worktree } from '../../core/changes/ports.ts';
 import { GitError, git } from './run-git.ts';
+import { hasTraces } from './worktree-traces.ts';
 
 export const originOf: Repositories['originOf'] = async (directory, signal) => {
   const call = { cwd: directory, signal };
@@ -64,23 +65,29 @@ async function add(worktree: Worktree, signal: AbortSignal): Promise<void> {
   // Its folder was deleted by hand: git still knows it.
   if (isThere && !existsSync(path))
     await git(['worktree', 'remove', path], call).catch(() => undefined);
+  const wasThere = existsSync(path);
   const what = isThere
     ? [path, branch]
     : ['--no-track', '-b', branch, path, base];
   try {
     await git(['worktree', 'add', '--quiet', ...what], call);
   } catch (error) {
-    if (!isThere && !existsSync(join(path, '.git')))
-      await removeBranch(worktree);
+    if (!isThere) await takeBack(worktree, wasThere);
     throw error;
   }
 }
 
-/** The branch of a worktree that did not come to be. */
-async function removeBranch({ branch, base, origin }: Worktree): Promise<void> {
-  const args = ['update-ref', '-d', `refs/heads/${branch}`, base];
-  const signal = AbortSignal.timeout(5000);
-  await git(args, { cwd: origin, signal }).catch(() => undefined);
+/** What is left of a worktree that did not come to be. */
+async function takeBack(
+  { path, branch, base, origin }: Worktree,
+  wasThere: boolean
+): Promise<void> {
+  const call = { cwd: origin, signal: AbortSignal.timeout(3000) };
+  const quietly = (...args: string[]) => git(args, call).catch(() => undefined);
+  // Twice: git locks what it is still making.
+  if (!wasThere)
+    await quietly('worktree', 'remove', '--force', '--force', path);
+  await quietly('update-ref', '-d', `refs/heads/${branch}`, base);
 }
 
 /** The commit of its branch; undefined when there is none. */
@@ -110,9 +117,10 @@ export const removeUntouched: Repositories['removeUntouched'] = async (
  * the commit does not have, not even an ignored one.
  */
 async function isUntouched(
-  { path, branch, base }: Worktree,
+  worktree: Worktree,
   signal: AbortSignal
 ): Promise<boolean> {
+  const { path, branch, base } = worktree;
   const ask = async (...args: string[]) =>
     (await git(args, { cwd: path, signal })).toString().trim();
   const flags = [
@@ -121,16 +129,18 @@ async function isUntouched(
     '--untracked-files=all',
     '--ignore-submodules=none'
   ];
-  const [head, commit, moves, status] = await Promise.all([
+  const [head, commit, moves, status, traces] = await Promise.all([
     ask('symbolic-ref', '--quiet', 'HEAD').catch(() => ''),
     ask('rev-parse', '--verify', 'HEAD'),
     ask('reflog', 'show', '--format=%H', 'HEAD'),
-    ask('status', ...flags)
+    ask('status', ...flags),
+    hasTraces(worktree, signal)
   ]);
   return (
     head === `refs/heads/${branch}` &&
     commit === base &&
     moves.split('\n').every((move) => move === '' || move === base) &&
-    status === ''
+    status === '' &&
+    !traces
   );
 }

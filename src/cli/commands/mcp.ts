@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { isNowhere, loadConfig } from '../../config.ts';
-import { HostError } from '../../core/errors.ts';
+import { HostError, messageOf } from '../../core/errors.ts';
 import { createHost, type Host } from '../../host.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
 import { serve } from '../../interfaces/mcp/server.ts';
@@ -30,7 +30,7 @@ export async function runMcp(args: string[]): Promise<void> {
 
 /** Says why there is no server, and ends. */
 function refuse(error: unknown): never {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   log(error instanceof HostError ? `${text} ${error.hint}` : text);
   process.exit(1);
 }

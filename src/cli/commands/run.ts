@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
+import { labelOf } from '../../core/engines/engine-registry.ts';
 import { HostError } from '../../core/errors.ts';
 import { reportRun } from '../../core/runs/report.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host.ts';
-import type { Access } from '../../plugin.ts';
+import type { Access, Engine } from '../../plugin.ts';
 import { describeOutcome } from '../outcome.ts';
 import { colorsFor, printFile, printJson, tell } from '../output.ts';
 import {
@@ -83,6 +84,7 @@ async function run(
   return withHost(
     flags,
     async (host) => {
+      refuseIdleFlags(host.registry.get(engine), flags);
       const { record, warning } = await host.spawn({
         engine,
         prompt,
@@ -100,6 +102,18 @@ async function run(
       return conclude(host, ended, interruption, flags);
     },
     switchOn
+  );
+}
+
+/** What an engine cannot heed must not look as if it did. */
+function refuseIdleFlags(engine: Engine, flags: RunFlags): void {
+  if (engine.kind === 'cli') return;
+  const idle = (['access', 'cwd'] as const).find((flag) => flags[flag]);
+  if (!idle) return;
+  throw new HostError(
+    'invalid_input',
+    `${labelOf(engine)} is an API and works on no files: --${idle} means nothing to it.`,
+    'Leave it out.'
   );
 }
 

@@ -29,8 +29,8 @@ export type Redact = (text: string, from?: number, to?: number) => string;
 
 /**
  * A redactor for every value the host knows to be a key at that moment, and
- * for common token shapes. Best effort: an encoded or split secret passes, and SECURITY.md
- * says so.
+ * for common token shapes. Best effort: an encoded or split secret passes, and
+ * SECURITY.md says so.
  */
 export function createRedactor(secrets: string[] | (() => string[])): Redact {
   return (text, from = 0, to = text.length) => {

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { HostError } from '../errors.ts';
+import { HostError, messageOf } from '../errors.ts';
 import { resolveDirectory } from '../runs/containment.ts';
 import type { RunRecord } from '../runs/run.ts';
 import type { Origin, Repositories, Worktree } from './ports.ts';
@@ -69,7 +69,7 @@ async function originOf(
     const signal = AbortSignal.timeout(askMs);
     return await repositories.originOf(directory, signal);
   } catch (error) {
-    const words = error instanceof Error ? error.message : String(error);
+    const words = messageOf(error);
     throw new HostError(
       'no_repository',
       `No worktree can be made from ${directory}: ${words}.`,

@@ -1,4 +1,4 @@
-import { relative, sep } from 'node:path';
+import { isInside } from '../runs/containment.ts';
 import type { Processes } from '../runs/ports.ts';
 import type { RunRecord } from '../runs/run.ts';
 import { liveStateOf } from '../runs/run-state.ts';
@@ -28,7 +28,7 @@ export async function warnOfOtherWriters(
   const { repositories, settings } = dependencies;
   const { cwd: directory } = record;
   if (!repositories.topOf(directory)) return undefined;
-  const view = { directory, roots: [settings.workspace], shadow: '' };
+  const view = { directory, roots: [settings.workspace] };
   const isUncommitted = await repositories
     .hasUncommitted(view, AbortSignal.timeout(lookMs))
     .catch(() => true);
@@ -61,10 +61,5 @@ function isWriter({ kind, access, worktree }: RunRecord): boolean {
 
 /** One is the other, or lies in it. */
 function overlap(a: string, b: string): boolean {
-  return isIn(a, b) || isIn(b, a);
-}
-
-function isIn(path: string, directory: string): boolean {
-  const between = relative(directory, path);
-  return between !== '..' && !between.startsWith(`..${sep}`);
+  return isInside(a, b) || isInside(b, a);
 }

@@ -25,14 +25,18 @@ export interface Worktree {
   origin: string;
 }
 
-/** A working directory to be compared with what it was before. */
-export interface View {
+/** A working directory as it is now. */
+export interface Sight {
   /** Somewhere in the repository. */
   directory: string;
-  /** A folder of ours for all that git writes. */
-  shadow: string;
   /** Directories whose `.agents/` and logs are ours, not the project's. */
   roots: string[];
+}
+
+/** A working directory to be compared with what it was before. */
+export interface View extends Sight {
+  /** A folder of ours for all that git writes. */
+  shadow: string;
   /** Compare with this commit instead of with what was there. */
   base?: string;
 }
@@ -65,7 +69,7 @@ export interface Repositories {
     signal: AbortSignal
   ): Promise<Comparison | undefined>;
   /** True when there is work in it that is not committed. */
-  hasUncommitted(view: View, signal: AbortSignal): Promise<boolean>;
+  hasUncommitted(sight: Sight, signal: AbortSignal): Promise<boolean>;
   originOf(directory: string, signal: AbortSignal): Promise<Origin>;
   /** Makes a worktree, or takes the one that is there. */
   addWorktree(worktree: Worktree, signal: AbortSignal): Promise<void>;

@@ -58,3 +58,14 @@ test('work that nobody wants any more is stopped for that reason', async () => {
   expect(error).toEqual(new Error('canceled'));
   expect(TimeLimit.isPassed(error)).toBe(false);
 });
+
+test('work that nobody wants any more is not begun', async () => {
+  const unwanted = AbortSignal.abort(new Error('canceled'));
+  let hasBegun = false;
+  const work = async () => {
+    hasBegun = true;
+  };
+  const failure = failureOf(new TimeLimit().within(5000, work, unwanted));
+  expect(await failure).toEqual(new Error('canceled'));
+  expect(hasBegun).toBe(false);
+});

@@ -9,6 +9,7 @@ export class TimeLimit {
     work: (signal: AbortSignal) => Promise<T>,
     unwanted?: AbortSignal
   ): Promise<T> {
+    unwanted?.throwIfAborted();
     const controller = new AbortController();
     const stop = () => controller.abort(unwanted?.reason);
     unwanted?.addEventListener('abort', stop, { once: true });

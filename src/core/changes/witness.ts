@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { messageOf } from '../errors.ts';
 import type { Processes } from '../runs/ports.ts';
 import type { RunRecord } from '../runs/run.ts';
 import { claimOf, touchStarting } from '../runs/run-files.ts';
@@ -86,7 +87,7 @@ export class Witness {
         repositories.addWorktree(worktree, signal)
       )
       .catch((error: unknown) => {
-        throw new Error(`there is no worktree for it: ${wordsOf(error)}`);
+        throw new Error(`there is no worktree for it: ${messageOf(error)}`);
       });
     makeBelow(worktree.path, cwd);
   }
@@ -111,8 +112,8 @@ export class Witness {
     } catch (error) {
       if (TimeLimit.isPassed(error))
         this.#slow.set(record.cwd, performance.now());
-      await rm(view.shadow, { recursive: true, force: true });
-      this.#keepNote(directory, wordsOf(error));
+      await removeTree(view.shadow);
+      this.#keepNote(directory, messageOf(error));
     }
   }
 
@@ -145,7 +146,7 @@ export class Witness {
       if (changesOf(directory)?.total === 0 && record.worktree)
         await this.#clear(record.worktree);
     } catch (error) {
-      this.#keepNote(directory, wordsOf(error));
+      this.#keepNote(directory, messageOf(error));
     }
     await removeTree(shadowOf(directory));
   }
@@ -196,7 +197,7 @@ export class Witness {
     } catch (error) {
       remove(patch);
       // Somebody else may have been done meanwhile.
-      if (!changesOf(directory)) this.#keepNote(directory, wordsOf(error));
+      if (!changesOf(directory)) this.#keepNote(directory, messageOf(error));
     } finally {
       endLook(directory);
     }
@@ -229,10 +230,6 @@ function shadowOf(directory: string): string {
 
 function nameOf(path: string, directory: string): string {
   return relative(directory, path);
-}
-
-function wordsOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Git of a server that was killed may still write into it. */

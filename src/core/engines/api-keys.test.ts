@@ -132,3 +132,21 @@ test('a missing key is told with its names and where to get one', () => {
     'X has no key: ONLY_KEY is not in api_keys.json or in the environment.'
   );
 });
+
+test.each(['“typographic”', '열쇠', 'two\nlines', 'nul\0'])(
+  'a key that no header can hold is told, not sent: %j',
+  (value) => {
+    const file = write(JSON.stringify({ FIRST_KEY: value }));
+    const keys = keysOf();
+    expect(keys.isReady(engine)).toBe(false);
+    const { code, message } = { ...keys.faultOf(engine, 'X') };
+    expect(code).toBe('auth');
+    expect(message).toContain(`the key FIRST_KEY (${file})`);
+    expect(message).not.toContain(value);
+  }
+);
+
+test('a key with a space or an accent can be sent', () => {
+  write('{"FIRST_KEY": "clé with space"}');
+  expect(keysOf().faultOf(engine, 'X')).toBeUndefined();
+});

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApiEngine, Engine } from '../../plugin.ts';
+import type { ApiEngine, Engine, Failure } from '../../plugin.ts';
+import { messageOf } from '../errors.ts';
 import { readIfThere } from '../state/atomic-file.ts';
 
 export const keyFileName = 'api_keys.json';
@@ -58,7 +59,20 @@ export class ApiKeys {
 
   /** True when an engine could be asked: it has a key, or needs none. */
   isReady(engine: ApiEngine): boolean {
-    return engine.keyNames.length === 0 || this.find(engine) !== undefined;
+    return this.faultOf(engine, engine.name) === undefined;
+  }
+
+  /** Why an engine cannot be asked, if so. */
+  faultOf(engine: ApiEngine, label: string): Failure | undefined {
+    if (engine.keyNames.length === 0) return undefined;
+    const key = this.find(engine);
+    if (!key)
+      return { code: 'not_logged_in', message: missingKey(engine, label) };
+    if (!unsendable.test(key.value)) return undefined;
+    return {
+      code: 'auth',
+      message: `${label} cannot be sent the key ${key.name} (${key.from}): it holds a character that no key has, such as a line break or a typographic quotation mark. Put it there again.`
+    };
   }
 
   /** Names to keep out of every log, also of engines that are not offered. */
@@ -96,7 +110,7 @@ export class ApiKeys {
         if (key !== '') keys.set(name, key);
       }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = messageOf(error);
       this.#tell(
         `${file} cannot be read, so its keys are missing: ${reason}. It holds one JSON object of names and keys, like api_keys.example.json.`
       );
@@ -120,6 +134,9 @@ export class ApiKeys {
     this.#with.onProblem(problem);
   }
 }
+
+/** What no HTTP header can hold. */
+const unsendable = /[^\t\x20-\x7e\x80-\xff]/;
 
 /** @throws Error that never quotes the text, which holds keys */
 function entriesOf(text: string): [string, unknown][] {

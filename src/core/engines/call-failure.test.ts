@@ -90,6 +90,16 @@ test.each<[string, { message: string }, string]>([
     'X answered with status 404: not here. Check baseUrl.'
   ],
   [
+    'that the same request would fail again',
+    answered(400, { error: 'No such field.' }),
+    'X answered with status 400: No such field. Change what it names; as it is, it would fail again.'
+  ],
+  [
+    'the model that its SDK does not take',
+    failureOf(new Error('invalid model parameter'), { attempts: 0 }),
+    'X could not be asked: invalid model parameter. Leave "model" out, or name one that this key may use.'
+  ],
+  [
     'how long to wait',
     answered(429, { error: 'Slower' }, { retryAfterSeconds: 59.2 }),
     'X answered with status 429 and asks to wait 60 s: Slower. Spawn it again after that, or use another engine.'

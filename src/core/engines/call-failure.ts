@@ -34,15 +34,17 @@ export function failureOfCall(error: unknown, call: FailedCall): Failure {
   if (facts.idle)
     return told('idle_timeout', 'sent nothing for the idle time limit');
   const root = rootOf(error);
-  if (status === undefined)
-    return facts.attempts > 0
-      ? told('network', 'could not be reached', root.message)
-      : told('spawn_failed', 'could not be asked', root.message);
+  if (status === undefined && facts.attempts > 0)
+    return told('network', 'could not be reached', root.message);
+  if (status === undefined) {
+    const named = classifyWith(engine)(root.message) === 'model_not_found';
+    const code = named ? 'model_not_found' : 'spawn_failed';
+    return told(code, 'could not be asked', root.message);
+  }
   if (status < 200 || status > 299) {
     const said = messageIn(errorText) ?? root.message;
     const code = codeOfStatus(facts, engine);
-    const next =
-      status === 404 && code === 'provider_error' ? checkAddress : undefined;
+    const next = code === 'provider_error' ? nextAfter.get(status) : undefined;
     return wait < 1
       ? told(code, `answered with status ${status}`, said, next)
       : told(
@@ -71,6 +73,14 @@ export function failureOfCall(error: unknown, call: FailedCall): Failure {
 const again = 'Spawn it again.';
 const later = 'Spawn it again a little later.';
 const checkAddress = 'Check baseUrl.';
+const mendRequest = 'Change what it names; as it is, it would fail again.';
+
+/** Of errors that have no code of their own, and do not pass. */
+const nextAfter = new Map([
+  [400, mendRequest],
+  [404, checkAddress],
+  [422, mendRequest]
+]);
 
 /** What the caller can do, unless more is known. */
 const nextSteps: Partial<Record<FailureCode, string>> = {

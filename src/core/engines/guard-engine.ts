@@ -33,7 +33,7 @@ function guardProgram(engine: CliEngine, guard: Guard): CliEngine {
         guard.ask<Reply>('read', read, [{ ...reply }, event])
     }),
     ...(env && { env: guardEnvironment(env, guard) }),
-    ...(probe && { probe: guardProbe(probe) })
+    ...(probe && { probe: guardProbe(probe, guard) })
   };
 }
 
@@ -88,13 +88,13 @@ function guardEnvironment(env: Environment, guard: Guard): Environment {
 type Probe = NonNullable<CliEngine['probe']>;
 
 /** Who cannot read the program's words knows nothing; that is no fault. */
-function guardProbe(probe: Probe): Probe {
+function guardProbe(probe: Probe, guard: Guard): Probe {
   const { login } = probe;
   if (!login) return probe;
   const states = ['logged in', 'not logged in'] as const;
   const read: typeof login.read = (output) => {
     try {
-      const state: unknown = login.read({ ...output });
+      const state = guard.call(login.read, [{ ...output }], login);
       return states.find((known) => known === state) ?? 'unknown';
     } catch {
       return 'unknown';

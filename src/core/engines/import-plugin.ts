@@ -14,13 +14,11 @@ export async function importPlugin(
   patienceMs: number
 ): Promise<unknown> {
   refuseExits(dirname(file));
-  const module = await within(
-    patienceMs,
-    import(pathToFileURL(file).href).catch((error: unknown) => {
-      throw new Error(problemOf(error, file));
-    })
-  );
-  return defaultOf(module);
+  const module = import(pathToFileURL(file).href).catch((error: unknown) => {
+    throw new Error(problemOf(error, file));
+  });
+  // With its default: what has a `then` is waited for, as a promise is.
+  return within(patienceMs, module.then(defaultOf));
 }
 
 /** @throws Error when it takes longer: a top-level await may never end */

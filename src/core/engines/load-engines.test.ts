@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -107,6 +109,31 @@ test('a module that never ends to load is given up', async () => {
   workspace.write('endless.mjs', 'await new Promise(() => {});');
   const loaded = await loadEngines(['./endless.mjs'], workspace.path, 50);
   expect(loaded.faults[0]?.problem).toMatch(/still loading after 0\.05 s/);
+});
+
+test.each(['export default { then() {} };', 'export function then() {}'])(
+  'so is one that looks like a promise: %s',
+  async (code) => {
+    workspace.write('promise.mjs', code);
+    const loaded = await loadEngines(['./promise.mjs'], workspace.path, 50);
+    expect(loaded.faults[0]?.problem).toMatch(/still loading/);
+  }
+);
+
+test('a module that reads stdin finds it empty, and takes nothing', async () => {
+  const real = Object.getOwnPropertyDescriptor(process, 'stdin') ?? {};
+  const value = Readable.from(['for us']);
+  Object.defineProperty(process, 'stdin', { configurable: true, value });
+  workspace.write(
+    'program.mjs',
+    `process.stdin.on('data', () => {});
+     for await (const chunk of process.stdin) throw new Error(chunk);
+     ${source('program')}`
+  );
+  const { faults } = await load('./program.mjs');
+  Object.defineProperty(process, 'stdin', real);
+  expect(faults).toEqual([]);
+  expect(await text(value)).toBe('for us');
 });
 
 test('of two plugins with one name the first is taken', async () => {

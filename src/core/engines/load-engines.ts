@@ -6,6 +6,7 @@ import { told } from './engine-shape.ts';
 import { guardEngine } from './guard-engine.ts';
 import { importPlugin } from './import-plugin.ts';
 import { pluginFile } from './plugin-file.ts';
+import { withoutStdin } from './plugin-input.ts';
 import { withoutStdout } from './plugin-output.ts';
 
 /** How long the module of a plugin may take to load. */
@@ -28,10 +29,12 @@ export async function loadEngines(
   baseDirectory: string,
   patienceMs = defaultPatienceMs
 ): Promise<LoadedEngines> {
-  const results = await withoutStdout(() =>
-    Promise.all(
-      plugins.map((plugin) =>
-        loadEngine(plugin, baseDirectory, patienceMs).catch(problemOf)
+  const results = await withoutStdin(() =>
+    withoutStdout(() =>
+      Promise.all(
+        plugins.map((plugin) =>
+          loadEngine(plugin, baseDirectory, patienceMs).catch(problemOf)
+        )
       )
     )
   );

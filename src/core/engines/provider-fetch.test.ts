@@ -90,6 +90,21 @@ test.each([400, 401, 403, 404, 422, 501])(
   }
 );
 
+test('of an error that never ends the beginning is taken', async () => {
+  const { url } = await serve((response) => {
+    response.writeHead(400);
+    const more = () => {
+      while (response.write('é'.repeat(5000)));
+      response.once('drain', more);
+    };
+    more();
+  });
+  const { fetch, facts } = impatient();
+  const response = await fetch(url);
+  expect(await response.text()).toBe('é'.repeat(65_536));
+  expect(facts.errorText).toHaveLength(65_536);
+});
+
 test('a Request with a body can be made again', async () => {
   const { url, bodies } = await serve(status(500), status(200));
   const { fetch, facts } = impatient();

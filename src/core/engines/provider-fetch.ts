@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CallFacts, forget, note, noteError } from './call-facts.ts';
-import { watchdog, watched } from './watched-body.ts';
+import { beginningOf, watchdog, watched } from './watched-body.ts';
 
 export interface ProviderFetch {
   fetch: typeof fetch;
@@ -34,8 +34,8 @@ const passing = new Set([408, 429, 500, 502, 503, 504, 529]);
  * watch no body and lose status or request id: so they are told not to retry,
  * and everything of that is done here.
  *
- * Makes at most 3 requests. An answer that is no success comes back with its
- * body read; a success streams, and ends with an error when nothing comes for
+ * Makes at most 3 requests. An answer that is no success comes back with the
+ * beginning of its body read; a success streams, and ends with an error when nothing comes for
  * the idle time.
  */
 export function createProviderFetch(
@@ -67,7 +67,7 @@ export function createProviderFetch(
       onActivity?.();
       watch.touch();
       if (!response.ok) {
-        const text = (await response.text()).slice(0, errorTextChars);
+        const text = await beginningOf(response.body, errorTextChars);
         watch.end();
         noteError(text, facts);
         return withBody(response, text);

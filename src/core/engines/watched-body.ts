@@ -46,3 +46,17 @@ export function watched(
     }
   });
 }
+
+/** As much of a body as is wanted; nobody waits for the rest. */
+export async function beginningOf(
+  body: Response['body'],
+  chars: number
+): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length >= chars) return text.slice(0, chars);
+  }
+  return text + decoder.decode();
+}

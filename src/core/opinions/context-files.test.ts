@@ -15,6 +15,7 @@ beforeAll(() => {
   workspace.write('a.txt', 'a\n');
   workspace.write('sub/ü.txt', 'Grüße\n');
   workspace.write('api_keys.json', '{"XAI_API_KEY":"x"}');
+  workspace.write('sub/API_KEYS.json', '{"XAI_API_KEY":"x"}');
   workspace.write('large.txt', 'x'.repeat(250_000));
   workspace.write('also-large.txt', 'x'.repeat(250_000));
   mkdirSync(join(workspace.path, 'folder'));
@@ -28,17 +29,17 @@ beforeAll(() => {
 afterAll(() => workspace.remove());
 
 test('files come whole, in order, once each', () => {
-  expect(inside('sub/ü.txt', 'a.txt', 'sub/ü.txt')).toEqual([
+  const again = ['sub/ü.txt', './a.txt', 'link-in'];
+  expect(inside('sub/ü.txt', 'a.txt', ...again)).toEqual([
     { path: 'sub/ü.txt', text: 'Grüße\n' },
     { path: 'a.txt', text: 'a\n' }
   ]);
 });
 
 test('an absolute path and a link inside the workspace are followed', () => {
-  expect(inside(join(workspace.path, 'a.txt'), 'link-in')).toEqual([
-    { path: 'a.txt', text: 'a\n' },
-    { path: 'a.txt', text: 'a\n' }
-  ]);
+  const file = { path: 'a.txt', text: 'a\n' };
+  expect(inside(join(workspace.path, 'a.txt'))).toEqual([file]);
+  expect(inside('link-in')).toEqual([file]);
 });
 
 test.each([
@@ -50,6 +51,7 @@ test.each([
   ['nul\0name', /is no file inside/],
   ['api_keys.json', /holds keys/],
   ['innocent.txt', /holds keys/],
+  ['sub/API_KEYS.json', /holds keys/],
   ['binary', /is no UTF-8 text/],
   ['latin1', /is no UTF-8 text/]
 ])('%j is refused by name', (path, reason) => {

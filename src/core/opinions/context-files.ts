@@ -14,7 +14,7 @@ export interface ContextFile {
 const maximumBytes = 400_000;
 
 /**
- * Reads the files that go along with a question, whole.
+ * Reads the files that go along with a question, whole and once each.
  * @throws HostError `invalid_input` for a file that is not there, is outside
  *   of the workspace, holds keys, is no text, or is too much
  */
@@ -22,8 +22,9 @@ export function readContextFiles(
   workspace: string,
   paths: string[]
 ): ContextFile[] {
+  const files = new Map<string, ContextFile>();
   let room = maximumBytes;
-  return [...new Set(paths)].map((asked) => {
+  for (const asked of paths) {
     const file = resolveInside(workspace, asked);
     const stat =
       file === undefined
@@ -31,15 +32,17 @@ export function readContextFiles(
         : statSync(file, { throwIfNoEntry: false });
     if (file === undefined || !stat?.isFile())
       throw refusal(asked, 'is no file inside the workspace');
-    if (basename(file) === keyFileName)
+    if (basename(file).toLowerCase() === keyFileName)
       throw refusal(asked, 'holds keys, which go to nobody');
+    if (files.has(file)) continue;
     room -= stat.size;
     if (room < 0)
       throw refusal(asked, `is too much: ${maximumBytes} bytes for all files`);
     const text = decoded(file);
     if (text === undefined) throw refusal(asked, 'is no UTF-8 text');
-    return { path: relative(workspace, file), text };
-  });
+    files.set(file, { path: relative(workspace, file), text });
+  }
+  return [...files.values()];
 }
 
 function decoded(file: string): string | undefined {

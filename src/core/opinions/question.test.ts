@@ -8,7 +8,6 @@ test('the question, the files and the form of the answer follow in order', () =>
   ]);
   expect(prompt).toBe(
     [
-      '# Question',
       'Is it safe?',
       '# Context',
       '## src/a.ts\n\n```\nconst a = 1;\n```',
@@ -35,7 +34,14 @@ test.each([
   ['Because.\n\n**VERDICT: Use a lock.**', 'Use a lock.'],
   ['Because.\n**Verdict:** Use a lock.\n', 'Use a lock.'],
   ['> VERDICT : no: never', 'no: never'],
-  ['## Verdict: `a` and `b`', 'a` and `b'],
+  ['## Verdict: `a` and `b`', '`a` and `b`'],
+  ['- **Verdict**: keep `__init__`', 'keep `__init__`'],
+  ['**_VERDICT: use `a_`_**', 'use `a_`'],
+  ['VERDICT: **yes**', 'yes'],
+  ['VERDICT: it is called __init__', 'it is called __init__'],
+  ['VERDICT: the pattern is *', 'the pattern is *'],
+  ['VERDICT：是', '是'],
+  [`VERDICT: ${'x'.repeat(2000)}`, `${'x'.repeat(999)}…`],
   ['VERDICT: first\nmore\nVERDICT: last', 'last'],
   ['VERDICT: kept\nVERDICT:\n', 'kept'],
   ['VERDICT: yes\r\n', 'yes']

@@ -3,7 +3,7 @@ import type { ContextFile } from './context-files.ts';
 /** The same prompt for every engine, so that their answers can be compared. */
 export function questionPrompt(question: string, files: ContextFile[]): string {
   return [
-    '# Question',
+    // First, as the first line names the agent in `list` and in the log.
     question,
     ...(files.length === 0 ? [] : ['# Context', ...files.map(quoted)]),
     '# How to answer',
@@ -20,14 +20,37 @@ export function questionPrompt(question: string, files: ContextFile[]): string {
 export function verdictOf(answer: string): string | null {
   const lines = answer.split('\n').reverse();
   for (const line of lines) {
-    const [, verdict] = verdictLine.exec(line) ?? [];
-    if (verdict) return verdict;
+    const [, before = '', after = '', words] = verdictLine.exec(line) ?? [];
+    if (words) return shortened(unmarked(words.trim(), before + after));
   }
   return null;
 }
 
 const verdictLine =
-  /^[\s>*_#`-]{0,20}verdict[\s*_`]{0,10}:[\s*_`]{0,10}(\S.*?)[\s*_`]{0,10}$/i;
+  /^([\s>*_#`-]{0,20}verdict[*_`]{0,4})\s{0,10}[:：]([*_`]{0,4})\s*(\S.*)$/is;
+
+/** A verdict is a line; what is longer stays in the answer. */
+const verdictChars = 1000;
+
+function shortened(verdict: string): string {
+  return verdict.length > verdictChars
+    ? `${verdict.slice(0, verdictChars - 1)}…`
+    : verdict;
+}
+
+/** Without the end of markup that began before the words, or with them. */
+function unmarked(words: string, before: string): string {
+  const [mark] = /([*_`])\1{0,3}$/.exec(words) ?? [];
+  if (mark === undefined || mark === words) return words;
+  const inner = words.slice(0, -mark.length);
+  // Begun as often as ended: an odd number of parts.
+  if (before.split(mark).length % 2 === 0)
+    return unmarked(inner.trimEnd(), before.replace(mark, ''));
+  const own = inner.slice(mark.length);
+  return inner.startsWith(mark) && !/_/.test(mark) && !own.includes(mark)
+    ? own
+    : words;
+}
 
 function quoted({ path, text }: ContextFile): string {
   const longest = [...text.matchAll(/`{3,}/g)].map(([run]) => run.length);

@@ -40,7 +40,8 @@ export function resolveInside(
   }
 }
 
-function isInside(root: string, path: string): boolean {
+/** By name alone: a path is inside of itself, too. */
+export function isInside(root: string, path: string): boolean {
   const between = relative(root, path);
   return (
     between !== '..' && !between.startsWith(`..${sep}`) && !isAbsolute(between)

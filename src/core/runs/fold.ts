@@ -9,8 +9,8 @@ const strayChars = 2000;
 
 /**
  * A reply in the making, line by line. Lines that are not JSON are passed
- * over; their end is kept for who looks for a reason. Where its plugin throws, the run has failed for good, whatever the
- * plugin makes of later lines.
+ * over; their end is kept for who looks for a reason. Where its plugin throws,
+ * the run has failed for good, whatever the plugin makes of later lines.
  */
 export class Fold {
   reply: Reply = { text: '', finished: false };

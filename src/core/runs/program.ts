@@ -1,5 +1,5 @@
 import type { CliEngine, Engine, EngineRequest } from '../../plugin.ts';
-import { type ApiKeys, missingKey } from '../engines/api-keys.ts';
+import type { ApiKeys } from '../engines/api-keys.ts';
 import { keyVariable } from '../engines/api-task.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import { childEnvironment } from '../engines/environment.ts';
@@ -43,8 +43,8 @@ export function programOf(
     };
   }
   const key = keys.find(engine);
-  if (!key && !keys.isReady(engine))
-    throw new Error(missingKey(engine, labelOf(engine)));
+  const fault = keys.faultOf(engine, labelOf(engine));
+  if (fault) throw new Error(fault.message);
   return {
     ...processes.apiAgent,
     environment: {

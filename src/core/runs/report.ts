@@ -9,6 +9,9 @@ import type { RunTracker } from './run-tracker.ts';
 /** Characters of agents' text that one answer carries inline. */
 export const inlineChars = 20_000;
 
+/** Stands between the two ends of a long text. */
+const cut = '\n\n… [cut: the whole text is in full_output] …\n\n';
+
 /** A run as `result` answers it, whether it runs or has ended. */
 export async function reportRun(
   run: Run,
@@ -86,8 +89,10 @@ async function boundedText(
 ): Promise<Record<string, unknown>> {
   if (!existsSync(path))
     return { result: '', message: `${path}, which held the answer, is gone.` };
-  if (offset !== undefined && offset > 0) {
+  // Who gives one reads part after part, from 0 on as from anywhere.
+  if (offset !== undefined) {
     const { text, totalChars } = await readSlice(path, offset, budget);
+    if (text.length === totalChars) return { result: text };
     const next = offset + text.length;
     const more = next < totalChars;
     return {
@@ -97,17 +102,17 @@ async function boundedText(
       ...(more ? { next_offset: next } : {})
     };
   }
-  const headChars = Math.ceil(budget * 0.6);
+  const room = chars > budget ? budget - cut.length : budget;
+  const headChars = Math.ceil(room * 0.6);
   const { head, tail, totalChars } = await readEnds(
     path,
     headChars,
-    budget - headChars,
+    room - headChars,
     chars
   );
   if (totalChars <= budget) return { result: head + tail };
-  const notice = '\n\n… [cut: the whole text is in full_output] …\n\n';
   return {
-    result: `${head}${notice}${tail}`,
+    result: `${head}${cut}${tail}`,
     truncated: true,
     total_chars: totalChars,
     next_offset: head.length

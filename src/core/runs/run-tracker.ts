@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reply } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
+import { soon } from '../soon.ts';
 import { sizeOf } from '../state/text-file.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
@@ -31,6 +32,9 @@ const settlingMs = 800;
 const draftMs = 60_000;
 /** Past its time limit by this much, a run's own watchdog must be gone. */
 const overdueMs = 10_000;
+
+/** A run whose end takes longer to be written down counts as running. */
+const longWaitMs = 250;
 
 /** So long after an end, no other session has the number of that run's. */
 const freshMs = 10_000;
@@ -101,7 +105,8 @@ export class RunTracker {
     const runs = await Promise.all(
       records.map(async (record) => ({
         record,
-        status: await this.refresh(record)
+        // It may take git its time to say what an agent left behind.
+        status: await soon(this.refresh(record), longWaitMs, 'running' as const)
       }))
     );
     return runs.flatMap(({ record, status }) =>

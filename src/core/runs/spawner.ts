@@ -4,7 +4,7 @@ import { type Journal, spawnedEvent } from '../audit/journal.ts';
 import { isolated } from '../changes/isolation.ts';
 import { warnOfOtherWriters } from '../changes/other-writers.ts';
 import type { Repositories, Worktree } from '../changes/ports.ts';
-import { type ApiKeys, missingKey } from '../engines/api-keys.ts';
+import type { ApiKeys } from '../engines/api-keys.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import type { Prices } from '../engines/price.ts';
 import { HostError, storageError } from '../errors.ts';
@@ -148,13 +148,7 @@ export class Spawner {
 
   #cannotStart(engine: Engine): Failure | undefined {
     const { registry, processes, keys } = this.#with;
-    if (engine.kind === 'api')
-      return keys.isReady(engine)
-        ? undefined
-        : {
-            code: 'not_logged_in',
-            message: missingKey(engine, labelOf(engine))
-          };
+    if (engine.kind === 'api') return keys.faultOf(engine, labelOf(engine));
     const command = registry.commandOf(engine);
     if (processes.locate(command)) return undefined;
     const how = engine.install ? ` Install it with: ${engine.install}` : '';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { EngineRequest } from '../../plugin.ts';
 import type { Witness } from '../changes/witness.ts';
 import { EngineFault } from '../engines/engine-fault.ts';
+import { messageOf } from '../errors.ts';
 import { Places } from './places.ts';
 import {
   type ProgramDependencies,
@@ -101,7 +102,7 @@ export class RunStarter {
     return [...this.#started.keys()];
   }
 
-  /** Settles when what has its place has started, or cannot. */
+  /** Settles when what has its place has started, or is cleared away. */
   async prepared(): Promise<void> {
     await Promise.all(this.#preparing);
   }
@@ -135,12 +136,13 @@ export class RunStarter {
     }
     const preparing = ready.then(
       () => {
-        if (this.#isCanceled(record)) this.#over(record);
-        else this.#launch(waiting);
+        if (this.#isCanceled(record)) return this.#over(record);
+        this.#launch(waiting);
+        return undefined;
       },
       (error: unknown) => {
         this.#notLaunched(this.#directoryOf(record), error, notPrepared);
-        this.#over(record);
+        return this.#over(record);
       }
     );
     this.#preparing.add(preparing);
@@ -151,7 +153,7 @@ export class RunStarter {
     const { registry, processes } = this.#with;
     const id = record.agent_id;
     const directory = this.#directoryOf(record);
-    const done = () => this.#over(record);
+    const done = () => void this.#over(record);
     try {
       const engine = registry.get(record.engine);
       // Else the system would say that the program is missing.
@@ -178,12 +180,12 @@ export class RunStarter {
     }
   }
 
-  /** It has ended, or will never start. */
-  #over(record: RunRecord): void {
+  /** It has ended, or will never start: then nothing of it is left behind. */
+  #over(record: RunRecord): Promise<void> | undefined {
     const { witness, onEnded } = this.#with;
     this.#started.delete(record.agent_id);
-    if (this.#isCanceled(record)) void witness.discard(record);
     onEnded(record.agent_id);
+    return this.#isCanceled(record) ? witness.discard(record) : undefined;
   }
 
   #isCanceled(record: RunRecord): boolean {
@@ -200,7 +202,7 @@ export class RunStarter {
    * Never throws: on a full disk the run is found lost, and its place is free.
    */
   #notLaunched(directory: string, error: unknown, exitCode = 126): void {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     try {
       if (!claimNeverStarts(directory)) return;
       appendFileSync(join(directory, 'stderr'), `troupe: ${message}\n`);

@@ -1,5 +1,6 @@
 import type { ApiEngine, Engine, EngineRequest } from '../../plugin.ts';
 import type { ApiTask } from '../engines/api-task.ts';
+import { EngineFault } from '../engines/engine-fault.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import type { Prices } from '../engines/price.ts';
 import { turnsBefore } from './conversation.ts';
@@ -33,14 +34,11 @@ function taskOf(
   record: RunRecord,
   { registry, store, settings }: StdinDependencies
 ): ApiTask {
-  const { configFile } = settings;
-  const place = registry.placeOf(engine);
   return {
     v: 1,
     engine: engine.name,
     label: record.label,
-    plugin:
-      configFile === null || place === undefined ? null : { configFile, place },
+    plugin: pluginOf(engine, registry, settings.configFile),
     request: {
       prompt,
       model,
@@ -52,4 +50,23 @@ function taskOf(
     idleTimeoutSeconds: record.idle_timeout_seconds,
     prices: settings.prices
   };
+}
+
+/**
+ * Where the run's own process finds the engine.
+ * @throws EngineFault when it was handed over as an object of this process
+ */
+function pluginOf(
+  engine: ApiEngine,
+  registry: EngineRegistry,
+  configFile: string | null
+): ApiTask['plugin'] {
+  const place = registry.placeOf(engine);
+  if (place === undefined) return null;
+  if (configFile !== null) return { configFile, place };
+  throw new EngineFault(
+    engine.name,
+    'generate',
+    'runs in a process of its own, so a configuration file has to name the plugin'
+  );
 }

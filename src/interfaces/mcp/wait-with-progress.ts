@@ -2,6 +2,7 @@ import { secondsSince } from '../../core/runs/report.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { WaitResult } from '../../core/runs/waiter.ts';
 import type { Host } from '../../host.ts';
+import { logProblem } from '../../log.ts';
 import { longestWaitSeconds } from './clients.ts';
 import type { ToolContext } from './define-tool.ts';
 
@@ -12,7 +13,10 @@ interface Awaited {
   seconds: number;
 }
 
-/** Waits for agents, never longer than the client does, and tells it how far they are. */
+/**
+ * Waits for agents, never longer than the client does, and tells it how far
+ * they are.
+ */
 export function waitWithProgress(
   host: Host,
   { agentIds, mode, seconds }: Awaited,
@@ -26,11 +30,13 @@ export function waitWithProgress(
     timeoutMs: 1000 * longest,
     signal: context.signal,
     onProgress: (done, still) => {
-      void describeProgress(host, still).then((doing) => {
-        const waited = Math.round((performance.now() - began) / 10) / 100;
-        const message = `${done.length} of ${agentIds.length} ended; ${doing}`;
-        context.progress(waited, longest, message);
-      });
+      describeProgress(host, still)
+        .then((doing) => {
+          const waited = Math.round((performance.now() - began) / 10) / 100;
+          const message = `${done.length} of ${agentIds.length} ended; ${doing}`;
+          context.progress(waited, longest, message);
+        })
+        .catch(logProblem);
     }
   });
 }

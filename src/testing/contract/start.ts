@@ -81,8 +81,9 @@ export function startChecks(engine: CliEngine): Check[] {
       title: 'keeps each value of a request within one argument',
       run: () => {
         for (const field of ['model', 'sessionId'] as const)
-          assertOneArgument(engine, field, 'plain', odd);
-        assertOneArgument(engine, 'cwd', '/plain', odd.map(inDirectory));
+          assertOneArgument(engine, field, marked(field), odd);
+        const cwd = inDirectory(marked('cwd'));
+        assertOneArgument(engine, 'cwd', cwd, odd.map(inDirectory));
       }
     },
     ...(engine.models?.aliases

@@ -80,7 +80,7 @@ test('a key that a provider sends back is in no answer, file or log', async () =
   expect(server.stderr).toBe('');
 });
 
-test('a key that no header can hold is not quoted', async () => {
+test('a key that no header can hold is told at once, and not quoted', async () => {
   keys.push('key-with\na-break', 'key-with a-break');
   workspace.keys(
     Object.fromEntries(
@@ -89,8 +89,10 @@ test('a key that no header can hold is not quoted', async () => {
   );
   const server = await workspace.start();
   for (const engine of apiEngines) {
-    const data = await ended(server, await spawnApi(server, engine, 'Hi'));
-    expect(data.status).toBe('failed');
+    const tool = `spawn_${engine.replace('-', '_')}`;
+    const { data } = await server.call(tool, { prompt: 'Hi' });
+    expect(data).toMatchObject({ status: 'failed', error_code: 'auth' });
+    expect(data.error).toContain(keyNames[engine]);
     expect(holdsKey(JSON.stringify(data)), String(data.error)).toBe(false);
   }
   expect(filesWithKeys()).toEqual([]);

@@ -24,7 +24,9 @@ beforeEach(async () => {
     'troupe.config.json',
     JSON.stringify({ plugins: ['./big.mjs'], engines: { rehearsal: true } })
   );
-  server = await startServer(workspace);
+  // Some tests leave an agent at work; closing ends it.
+  const flags = ['--on-disconnect', 'stop'];
+  server = await startServer(workspace, { flags });
 });
 
 afterEach(async () => {

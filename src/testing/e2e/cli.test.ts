@@ -75,6 +75,17 @@ test('run passes its flags on to the agent', async () => {
   });
 });
 
+test.each([
+  ['--access', 'read'],
+  ['--cwd', '.']
+])('run refuses %s for an API, which works on no files', async (...flag) => {
+  const env = { XAI_API_KEY: 'a-key-for-this-test' };
+  const refused = await troupe(['run', 'grok', 'hi', ...flag], { env });
+  expect(refused).toMatchObject({ code: 1, stdout: '' });
+  expect(refused.stderr).toContain(`${flag[0]} means nothing to it. Leave it`);
+  expect((await listed()).ended).toEqual([]);
+});
+
 test('a failed agent, one out of time and one not installed give exit code 2', async () => {
   const failed = await troupe(['run', 'rehearsal', 'fail auth bad key']);
   expect(failed).toMatchObject({ code: 2, stdout: '' });

@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -7,7 +8,9 @@ import {
   ended,
   spawnApi
 } from '../api-workspace.ts';
+import { packageRoot } from '../documents.ts';
 import type { McpClient } from '../mcp-client.ts';
+import { needing } from '../needs.ts';
 import {
   breaksAfter,
   cutAfter,
@@ -189,4 +192,20 @@ describe.each([
       expect(made, about).toBeLessThanOrEqual(3);
     }
   });
+});
+
+const testFull = needing('/dev/full', existsSync('/dev/full'));
+
+testFull('an answer that cannot be written down is no success', () => {
+  const agent = join(packageRoot, 'dist', 'api-agent.js');
+  const task = { engine: 'none', label: 'None', plugin: null };
+  const full = openSync('/dev/full', 'w');
+  const { status, stderr } = spawnSync(process.execPath, [agent], {
+    input: JSON.stringify(task),
+    stdio: ['pipe', full, 'pipe'],
+    encoding: 'utf8'
+  });
+  closeSync(full);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(/ENOSPC/);
 });

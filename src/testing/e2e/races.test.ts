@@ -38,14 +38,18 @@ describe('of settlers of one run', () => {
   };
 
   test('several win that look first and write then', async () => {
-    const { won, different } = await winners(
-      'look-then-write',
-      `if (!fs.existsSync(path)) {
-        fs.writeFileSync(path, me);
-        wins.push(round);
-      }`
-    );
-    expect(won - different).toBeGreaterThan(0);
+    // On a busy machine they may happen not to meet.
+    for (let tries = 1; ; tries += 1) {
+      const { won, different } = await winners(
+        `look-then-write-${tries}`,
+        `if (!fs.existsSync(path)) {
+          fs.writeFileSync(path, me);
+          wins.push(round);
+        }`
+      );
+      if (won > different) return;
+      expect(tries).toBeLessThan(20);
+    }
   });
 
   test('one wins with createOnce, every time', async () => {

@@ -156,6 +156,22 @@ test('files, system prompt and read-only access reach the engines', async () => 
   expect(claude.seen().argv).toContain('dontAsk');
 });
 
+test('long answers share the room, and keep their verdict', async () => {
+  const question = 'At length?';
+  const prompt = questionPrompt(question, []);
+  const text = `${'x'.repeat(30_000)}\nVERDICT: so\n${'y'.repeat(30_000)}`;
+  fakes.grok.plan(prompt, says(text));
+  fakes.mistral.plan(prompt, says(text));
+  const { opinions } = await ask({ question, engines: ['grok', 'mistral'] });
+  expect(opinions.map(({ verdict }) => verdict)).toEqual(['so', 'so']);
+  const [first] = opinions;
+  expect(String(first?.answer).length).toBeLessThanOrEqual(10_000);
+  const offset = Number(first?.next_offset);
+  const more = { agent_id: first?.agent_id, offset };
+  const { data } = await server.call('result', more);
+  expect(data.result).toBe(text.slice(offset, offset + 20_000));
+});
+
 test('one that does not end in time is stopped, the rest is told', async () => {
   const question = 'Still there?';
   held('grok', questionPrompt(question, []), 'never');

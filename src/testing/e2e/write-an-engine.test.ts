@@ -45,8 +45,8 @@ async function run(tool: string, more: Record<string, unknown> = {}) {
   return ended(data.agent_id);
 }
 
-test('its first engine has eight lines and does what the page says', async () => {
-  expect(blocks[0]?.trim().split('\n').length).toBeLessThanOrEqual(8);
+test('its first engine has seven lines and does what the page says', async () => {
+  expect(blocks[0]?.trim().split('\n')).toHaveLength(7);
   await start();
   expect(await run('spawn_shout')).toMatchObject({
     status: 'completed',
@@ -90,6 +90,47 @@ test('its reader finds the answer, the session and the failure', async () => {
     status: 'failed',
     error: 'Out of order'
   });
+});
+
+test('its API engine streams where the server does', async () => {
+  const event = (choice: object, usage: object | null = null) =>
+    `data: ${JSON.stringify({ choices: [choice], usage })}\n\n`;
+  const said = ['Half', ' ünd half.'].map((content) =>
+    event({ delta: { content }, finish_reason: null })
+  );
+  const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+  const end = event({ delta: {}, finish_reason: 'stop' }, usage);
+  const whole = Buffer.from(`${said.join('')}${end}data: [DONE]\n\n`);
+  let length = whole.length;
+  const model = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    // In single bytes, so that lines and characters come in pieces.
+    for (const byte of whole.subarray(0, length))
+      response.write(Buffer.of(byte));
+    response.end();
+  });
+  await new Promise<void>((resolve) => model.listen(0, '127.0.0.1', resolve));
+  try {
+    const address = model.address();
+    const port = typeof address === 'object' ? address?.port : 0;
+    const baseUrl = `http://127.0.0.1:${port}/v1`;
+    const key = { HOUSE_MODEL_KEY: 'sesame' };
+    await start({ 'house-model': { baseUrl } }, key);
+    expect(await run('spawn_house_model')).toMatchObject({
+      status: 'completed',
+      result: 'Half ünd half.',
+      usage
+    });
+    length -= Buffer.byteLength(end) + 'data: [DONE]\n\n'.length;
+    expect(await run('spawn_house_model')).toMatchObject({
+      status: 'failed',
+      error_code: 'bad_output',
+      result: 'Half ünd half.'
+    });
+  } finally {
+    model.close();
+    model.closeAllConnections();
+  }
 });
 
 test('its API engine is asked with key, turns and system prompt', async () => {

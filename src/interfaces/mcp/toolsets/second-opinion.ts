@@ -1,9 +1,11 @@
 import { z } from 'zod';
+import { HostError } from '../../../core/errors.ts';
 import { chooseExperts } from '../../../core/opinions/choose-experts.ts';
 import { readContextFiles } from '../../../core/opinions/context-files.ts';
 import { questionPrompt, verdictOf } from '../../../core/opinions/question.ts';
 import { inlineChars, reportRun } from '../../../core/runs/report.ts';
 import type { Run } from '../../../core/runs/run.ts';
+import { tailOf } from '../../../core/state/text-file.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
 import { waitWithProgress } from '../wait-with-progress.ts';
@@ -11,6 +13,8 @@ import { waitWithProgress } from '../wait-with-progress.ts';
 const defaultSeconds = 300;
 /** An engine at its limit is stopped within this time. */
 const endingSeconds = 5;
+/** Of a long answer, so much of its end is searched for the verdict. */
+const endBytes = 64 * 1024;
 
 /** Several engines, one question, side by side. */
 export function secondOpinionTool(host: Host): Tool {
@@ -58,7 +62,7 @@ export function secondOpinionTool(host: Host): Tool {
       const engines = chooseExperts(input.engines, context.clientName, host);
       const files = readContextFiles(host.config.workspace, context_files);
       const prompt = questionPrompt(question, files);
-      const asked = await Promise.all(
+      const asked = await Promise.allSettled(
         engines.map((engine) =>
           host.spawn({
             engine,
@@ -69,11 +73,26 @@ export function secondOpinionTool(host: Host): Tool {
           })
         )
       );
-      const ids = asked.map(({ record }) => record.agent_id);
+      const ids = asked.flatMap((one) =>
+        one.status === 'fulfilled' ? one.value.record.agent_id : []
+      );
+      const refusals = asked.flatMap((one) =>
+        one.status === 'rejected' ? [one.reason] : []
+      );
+      if (ids.length === 0) throw refusals[0];
       const seconds = (timeout ?? defaultSeconds) + endingSeconds;
-      return answers(host, ids, seconds, context);
+      const told = await answers(host, ids, seconds, context);
+      return refusals.length === 0
+        ? told
+        : { ...told, not_started: refusals.map(refusalOf) };
     }
   });
+}
+
+/** A full disk may refuse some and not others. */
+function refusalOf(reason: unknown): string {
+  if (reason instanceof HostError) return `${reason.message} ${reason.hint}`;
+  throw reason;
 }
 
 async function answers(
@@ -129,14 +148,19 @@ async function opinionOf(host: Host, run: Run, budget: number) {
   const { result, duration_seconds, ...rest } = report;
   const { model, cost_usd, error, error_code, full_output } = rest;
   const answer = typeof result === 'string' ? result : '';
+  const end = rest.truncated ? tailOf(String(full_output), endBytes) : answer;
   return {
     ...engine,
     model,
     answer,
     ...(rest.truncated
-      ? { truncated: true, total_chars: rest.total_chars }
+      ? {
+          truncated: true,
+          total_chars: rest.total_chars,
+          next_offset: rest.next_offset
+        }
       : {}),
-    verdict: status === 'completed' ? verdictOf(answer) : null,
+    verdict: status === 'completed' ? verdictOf(end) : null,
     cost_usd,
     seconds: duration_seconds,
     error,
