@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readIfThere } from '../../core/state/atomic-file.ts';
 import { addGateAgent, saidAnswer } from '../gate-agent.ts';
 import { type McpClient, startServer } from '../mcp-client.ts';
 import { needing } from '../needs.ts';
@@ -224,14 +225,13 @@ async function expectRefused(code: string, named: string): Promise<void> {
 }
 
 function logged(name: string): string {
-  return readFileSync(pathOf('logs', name), 'utf8');
+  return readIfThere(pathOf('logs', name)) ?? '';
 }
 
 function agentsOnDisk(): string[] {
   if (!existsSync(pathOf('.agents/spawns/.'))) return [];
-  return readdirSync(pathOf('.agents', 'spawns')).filter(
-    (name) => name !== '.gitignore'
-  );
+  const names = readdirSync(pathOf('.agents', 'spawns'));
+  return names.filter((name) => name !== '.gitignore');
 }
 
 function filesBelow(name: string): string[] {
