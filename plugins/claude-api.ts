@@ -1,7 +1,8 @@
-import type { Message, MessageParam } from '@anthropic-ai/sdk/resources';
-import type { ApiEngine, ApiRequest, Failure, Reply } from '../src/plugin.ts';
+import type { Message } from '@anthropic-ai/sdk/resources';
+import type { ApiEngine, Failure, Reply } from '../src/plugin.ts';
 import { withoutVersion } from './base-url.ts';
 import { count, record, records, text } from './json-fields.ts';
+import { messagesOf } from './messages.ts';
 
 /** The API wants a limit; this one is within that of every current model. */
 const maximumTokens = 32_000;
@@ -51,16 +52,6 @@ export default {
     return readMessage(await stream.finalMessage());
   }
 } satisfies ApiEngine;
-
-function messagesOf({ turns, prompt }: ApiRequest): MessageParam[] {
-  return [
-    ...turns.flatMap((turn): MessageParam[] => [
-      { role: 'user', content: turn.prompt },
-      { role: 'assistant', content: turn.answer }
-    ]),
-    { role: 'user', content: prompt }
-  ];
-}
 
 /** @throws TypeError when it is no answer of this API */
 function readMessage(message: Message): Reply {

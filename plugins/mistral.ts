@@ -1,6 +1,7 @@
-import type { ApiEngine, ApiRequest, Failure, Reply } from '../src/plugin.ts';
+import type { ApiEngine, Failure, Reply } from '../src/plugin.ts';
 import { withoutVersion } from './base-url.ts';
 import { count, record, records, text } from './json-fields.ts';
+import { messagesWithSystem } from './messages.ts';
 
 /** Mistral's models. */
 export default {
@@ -30,7 +31,10 @@ export default {
       httpClient: new HTTPClient({ fetcher: fetch }),
       ...(baseUrl ? { serverURL: withoutVersion(baseUrl, 'v1') } : {})
     });
-    const asked = { model: request.model, messages: messagesOf(request) };
+    const asked = {
+      model: request.model,
+      messages: messagesWithSystem(request)
+    };
     const options = { fetchOptions: { signal } };
     if (!request.stream)
       return readPart(empty, await chat.complete(asked, options));
@@ -44,19 +48,6 @@ export default {
 } satisfies ApiEngine;
 
 const empty: Reply = { text: '', finished: false };
-
-function messagesOf({ systemPrompt, turns, prompt }: ApiRequest) {
-  return [
-    ...(systemPrompt
-      ? [{ role: 'system' as const, content: systemPrompt }]
-      : []),
-    ...turns.flatMap((turn) => [
-      { role: 'user' as const, content: turn.prompt },
-      { role: 'assistant' as const, content: turn.answer }
-    ]),
-    { role: 'user' as const, content: prompt }
-  ];
-}
 
 /** A whole completion (`message`), or a piece of one (`delta`). */
 function readPart(reply: Reply, value: unknown): Reply {

@@ -1,7 +1,6 @@
 import type {
   Response as Answer,
   ResponseCreateParams,
-  ResponseInput,
   ResponseStreamEvent
 } from 'openai/resources/responses/responses';
 import type {
@@ -13,6 +12,7 @@ import type {
 } from '../src/plugin.ts';
 import { withVersion } from './base-url.ts';
 import { count, oneLine, record, records, text } from './json-fields.ts';
+import { messagesWithSystem } from './messages.ts';
 
 /** The SDK's own limit would end long answers; the host has one. */
 const noTimeoutMs = 2 ** 31 - 1;
@@ -39,7 +39,8 @@ export async function askResponses(
   });
   const asked: ResponseCreateParams = {
     model: request.model,
-    input: inputOf(request),
+    // The system prompt not as `instructions`: xAI refuses them.
+    input: messagesWithSystem(request),
     store: false
   };
   if (!request.stream)
@@ -51,20 +52,6 @@ export async function askResponses(
     { signal }
   );
   return readEvents(events, onText);
-}
-
-function inputOf({ systemPrompt, turns, prompt }: ApiRequest): ResponseInput {
-  return [
-    // Not `instructions`: xAI refuses them.
-    ...(systemPrompt
-      ? [{ role: 'system' as const, content: systemPrompt }]
-      : []),
-    ...turns.flatMap((turn) => [
-      { role: 'user' as const, content: turn.prompt },
-      { role: 'assistant' as const, content: turn.answer }
-    ]),
-    { role: 'user' as const, content: prompt }
-  ];
 }
 
 /** A stream that ends without its last event was cut: it is not finished. */
