@@ -1,6 +1,5 @@
 // node:fs/promises for the bundle, loaded at the first call: 2 ms.
 const load = () => process.getBuiltinModule('node:fs/promises');
-export const access = (...args) => load().access(...args);
 export const copyFile = (...args) => load().copyFile(...args);
 export const lstat = (...args) => load().lstat(...args);
 export const mkdir = (...args) => load().mkdir(...args);

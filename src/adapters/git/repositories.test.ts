@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
   chmodSync,
@@ -10,9 +11,8 @@ import {
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { author, createNested, gitIn } from '../../testing/git-workspace.ts';
-import { needing } from '../../testing/needs.ts';
 import { createTwoLooks, type TwoLooks } from '../../testing/two-looks.ts';
 
 let project: TwoLooks;
@@ -197,15 +197,32 @@ describe('left out', () => {
     expect(unseen).toBe('Of submodules only their commits were compared.');
   });
 
-  needing('an account that is not root', process.getuid?.() !== 0)(
-    'are files that cannot be read, which is said',
-    async () => {
-      const { files, unseen } = await project.seen(() => {
+  test('are files that cannot be read, which is said', async () => {
+    const { files, unseen } = await asNobody(project, () =>
+      project.seen(() => {
         chmodSync(project.write('secret.txt', 'x\n'), 0);
         project.write('open.txt', 'x\n');
-      });
-      expect(files.map(({ path }) => path)).toEqual(['open.txt']);
-      expect(unseen).toContain('secret.txt');
-    }
-  );
+      })
+    );
+    expect(files.map(({ path }) => path)).toEqual(['open.txt']);
+    expect(unseen).toContain('secret.txt');
+  });
 });
+
+/** Root may read everything, so it puts its powers down meanwhile. */
+async function asNobody<T>(
+  { path, home }: TwoLooks,
+  work: () => Promise<T>
+): Promise<T> {
+  if (process.geteuid?.() !== 0) return work();
+  const nobody = 65_534;
+  execFileSync('chown', ['-R', String(nobody), join(path, '..')]);
+  vi.stubEnv('HOME', home);
+  process.seteuid?.(nobody);
+  try {
+    return await work();
+  } finally {
+    process.seteuid?.(0);
+    vi.unstubAllEnvs();
+  }
+}

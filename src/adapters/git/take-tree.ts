@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, lstat } from 'node:fs/promises';
+import { lstat, open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { GitError } from './run-git.ts';
 import { type Shadow, shadowGit } from './shadow.ts';
@@ -123,10 +123,13 @@ async function closedTo(top: string, files: string[]): Promise<string[]> {
     const file = absolute(top, path);
     const entry = await lstat(file).catch(() => undefined);
     if (!entry?.isFile()) return undefined;
-    return access(file, constants.R_OK).then(
-      () => undefined,
-      () => path
-    );
+    // As git will do it: only that tells for sure.
+    return open(file, constants.O_RDONLY)
+      .then((handle) => handle.close())
+      .then(
+        () => undefined,
+        () => path
+      );
   });
   return closed.filter((path) => path !== undefined);
 }

@@ -4,7 +4,9 @@ import {
   constants,
   existsSync,
   openSync,
-  readdirSync
+  readdirSync,
+  readFileSync,
+  utimesSync
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -85,6 +87,31 @@ test('the spawn is answered, and a cancel means that it never started', async ()
   expect(canceled.data).not.toHaveProperty('files_changed');
   await until('nothing is left of the look', () => leftIn(id).length === 0);
   expect(hasStarted()).toBe(false);
+});
+
+test('list does not wait for git to see what an agent left', async () => {
+  // Older than the index, so that the first look can believe it.
+  utimesSync(join(workspace.path, 'a.slow'), 1, 1);
+  workspace.commit('nothing to look at before');
+  const { data } = await server.call('spawn_shell', {
+    prompt: 'echo x >b.slow; echo ok'
+  });
+  const directory = join(workspace.path, '.agents/spawns', `${data.agent_id}`);
+  await until('its end', () =>
+    /\d/.test(readFileSync(join(directory, 'exit'), 'utf8'))
+  );
+  await until('the second look', () =>
+    readdirSync(directory).includes('looking')
+  );
+  const listed = await server.call('list');
+  expect(listed.data.running).toMatchObject([{ id: data.agent_id }]);
+  await until('its outcome', () => {
+    release();
+    return existsSync(join(directory, 'outcome.json'));
+  });
+  expect(await resultOf(String(data.agent_id))).toMatchObject({
+    status: 'completed'
+  });
 });
 
 test('a client that leaves does not cost the agent its start', async () => {
