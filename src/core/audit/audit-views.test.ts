@@ -29,7 +29,9 @@ beforeEach(() => {
 
 afterEach(() => log.workspace.remove());
 
-function createViews(): AuditViews {
+function createViews(
+  agents: () => Promise<ActiveAgent[]> = async () => active
+): AuditViews {
   return new AuditViews({
     journal: log.journal,
     logDirectory: log.logDirectory,
@@ -37,7 +39,7 @@ function createViews(): AuditViews {
     maximumEntries: 200,
     maximumBytes: 4 * 1024 * 1024,
     redact: log.redact,
-    active: async () => active,
+    active: agents,
     onProblem
   });
 }
@@ -62,6 +64,22 @@ test('nothing is written while there is nothing to tell', async () => {
   await createViews().refresh();
   expect(() => log.read('IAC.md')).toThrow(/ENOENT/);
   expect(() => log.read('CONTEXT.md')).toThrow(/ENOENT/);
+});
+
+test('however many ask at once, one is at work at a time', async () => {
+  let atWork = 0;
+  let most = 0;
+  log.spawn(agentId(1), 'x');
+  const views = createViews(async () => {
+    atWork += 1;
+    most = Math.max(most, atWork);
+    await new Promise((resolve) => setImmediate(resolve));
+    atWork -= 1;
+    return active;
+  });
+  await Promise.all([views.refresh(), views.refresh(), views.refresh()]);
+  expect(most).toBe(1);
+  expect(onProblem).not.toHaveBeenCalled();
 });
 
 test('CONTEXT.md and the header of IAC.md list who is at work', async () => {

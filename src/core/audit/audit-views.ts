@@ -19,7 +19,7 @@ export class AuditViews {
   readonly #options: AuditViewsOptions;
   readonly #iac: IacView;
   #shownActive: string | undefined;
-  #work: Promise<void> | undefined;
+  #work: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: AuditViewsOptions) {
@@ -43,10 +43,12 @@ export class AuditViews {
   }
 
   /** Renders now what is not shown yet. Never rejects: it tells onProblem. */
-  async refresh(): Promise<void> {
-    await this.#work;
-    this.#work = this.#render().catch(this.#options.onProblem);
-    await this.#work;
+  refresh(): Promise<void> {
+    // One after the other, however many ask at once.
+    this.#work = this.#work
+      .then(() => this.#render())
+      .catch(this.#options.onProblem);
+    return this.#work;
   }
 
   async #render(): Promise<void> {
