@@ -86,7 +86,8 @@ export function outcomeOfRefused(record: RunRecord, failure: Failure): Outcome {
     denials: [],
     started_at: null,
     completed_at: record.created_at,
-    duration_ms: 0
+    duration_ms: 0,
+    settled_by: record.owner
   };
 }
 

@@ -57,6 +57,20 @@ export class Places {
     return 'contended';
   }
 
+  /** Whether an agent of another server waits for such a place. */
+  areWanted(ours: ReadonlySet<string>): boolean {
+    const { store, processes } = this.#with;
+    return store.openIds().some((id) => {
+      const directory = store.directoryOf(id);
+      if (ours.has(id) || existsSync(join(directory, 'claim'))) return false;
+      const record = store.recordOf(id);
+      return (
+        record?.kind === this.kind &&
+        liveStateOf(record, directory, processes) === 'queued'
+      );
+    });
+  }
+
   /** Agents at work or about to be, besides those named. */
   #others(named: ReadonlySet<string>): number {
     const { store, processes } = this.#with;

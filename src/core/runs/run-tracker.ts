@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Reply } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
@@ -17,6 +16,7 @@ import {
 import { liveStateOf } from './run-state.ts';
 import type { RunStore } from './run-store.ts';
 import { finishSettling, type SettleDependencies, settle } from './settle.ts';
+import { isBeingSettled } from './settler.ts';
 
 export interface TrackerDependencies extends SettleDependencies {
   store: RunStore;
@@ -26,8 +26,6 @@ export interface TrackerDependencies extends SettleDependencies {
   onProblem: (problem: unknown) => void;
 }
 
-/** An outcome this old is no longer being written by its settler. */
-const settlingMs = 800;
 /** A mark without folder this old belongs to a spawn that was never answered. */
 const draftMs = 60_000;
 /** Past its time limit by this much, a run's own watchdog must be gone. */
@@ -46,7 +44,6 @@ export class RunTracker {
   readonly #readers = new Map<string, ReplyReader>();
   readonly #seenSince = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
-  #ticked = false;
 
   constructor(dependencies: TrackerDependencies) {
     this.#with = dependencies;
@@ -135,7 +132,6 @@ export class RunTracker {
     await Promise.all(
       store.openIds().map((id) => this.#attend(id).catch(onProblem))
     );
-    this.#ticked = true;
   }
 
   /** Calls back after every settled run, until unsubscribed. */
@@ -157,11 +153,12 @@ export class RunTracker {
       if (!store.has(id) && store.markAge(id) > draftMs) store.close(id);
       return;
     }
-    if (store.outcomeOf(id)) {
-      // What we find at our start was left behind; recorded twice, it counts once.
-      const patienceMs = this.#ticked ? settlingMs : 0;
-      const ours = this.#settling.has(id);
-      if (!ours && outcomeAge(store.directoryOf(id)) >= patienceMs)
+    const outcome = store.outcomeOf(id);
+    if (outcome) {
+      const { processes } = this.#with;
+      const directory = store.directoryOf(id);
+      const isOurs = this.#settling.has(id);
+      if (!isOurs && !isBeingSettled(outcome, directory, processes))
         await finishSettling(id, this.#with);
       return;
     }
@@ -238,11 +235,4 @@ function isFresh(directory: string): boolean {
   return [startedAt(directory), exitedAt(directory)].some(
     (at) => at !== undefined && Math.abs(Date.now() - at.getTime()) < freshMs
   );
-}
-
-function outcomeAge(directory: string): number {
-  const file = statSync(join(directory, 'outcome.json'), {
-    throwIfNoEntry: false
-  });
-  return file ? Math.abs(Date.now() - file.mtimeMs) : 0;
 }

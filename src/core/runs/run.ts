@@ -82,6 +82,8 @@ export interface Outcome {
   started_at: string | null;
   completed_at: string;
   duration_ms: number;
+  /** Who wrote this and journals it next. */
+  settled_by?: ProcessIdentity;
 }
 
 /** Exit code of a run whose engine never had its turn. */

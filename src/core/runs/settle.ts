@@ -12,6 +12,7 @@ import { readIfThere } from '../state/atomic-file.ts';
 import { LineReader } from '../state/line-reader.ts';
 import { readSlice, tailOf } from '../state/text-file.ts';
 import { type Evidence, judge } from './judge.ts';
+import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
 import { saveResult } from './result-file.ts';
 import type { Outcome, RunRecord } from './run.ts';
@@ -28,6 +29,7 @@ import type { RunStore } from './run-store.ts';
 import { usageBefore } from './session-turns.ts';
 
 export interface SettleDependencies {
+  processes: Pick<Processes, 'self'>;
   store: RunStore;
   witness: Witness;
   journal: Journal;
@@ -41,7 +43,7 @@ export interface SettleDependencies {
  */
 export async function settle(
   agentId: string,
-  { store, journal, engineOf, witness }: SettleDependencies
+  { store, journal, engineOf, witness, processes }: SettleDependencies
 ): Promise<Outcome> {
   const before = store.outcomeOf(agentId);
   if (before) return before;
@@ -52,7 +54,8 @@ export async function settle(
   await witness.conclude(record);
   const said = await finalReply(record.kind, engine, directory);
   const concluded = await conclude(record, directory, engine, said, store);
-  const outcome = withoutSecrets(concluded, journal);
+  const settled_by = processes.self;
+  const outcome = withoutSecrets({ ...concluded, settled_by }, journal);
   if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
   addEvent(directory, { type: 'finished', status: outcome.status });
   await journalEnd(record, outcome, directory, journal);

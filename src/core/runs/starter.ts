@@ -19,6 +19,9 @@ import {
 } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
 
+/** Longer than `#pumpSoon` takes: so long other servers come first. */
+const turnMs = 150;
+
 interface Waiting {
   record: RunRecord;
   request: EngineRequest;
@@ -46,6 +49,7 @@ export class RunStarter {
   readonly #preparing = new Set<Promise<void>>();
   readonly #places: Places[];
   #retry: NodeJS.Timeout | undefined;
+  #lastEnd = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   constructor(dependencies: StarterDependencies) {
@@ -77,12 +81,24 @@ export class RunStarter {
         ({ record }) => record.kind === places.kind
       );
       if (!next) return;
-      const place = places.take(next.record.agent_id, this.#ours(places.kind));
+      const place = this.#givesWay(places)
+        ? 'contended'
+        : places.take(next.record.agent_id, this.#ours(places.kind));
       if (place === 'contended') this.#pumpSoon();
       if (place !== 'taken') return;
       this.drop(next.record.agent_id);
       this.#start(next);
     }
+  }
+
+  /**
+   * We know at once that a place of ours is free, others find out when they
+   * look again: so that they are not left with nothing, they get the time to.
+   */
+  #givesWay(places: Places): boolean {
+    if (performance.now() - this.#lastEnd > turnMs) return false;
+    const waiting = this.#queue.map(({ record }) => record.agent_id);
+    return places.areWanted(new Set([...this.#started.keys(), ...waiting]));
   }
 
   #ours(kind: RunRecord['kind']): Set<string> {
@@ -184,6 +200,7 @@ export class RunStarter {
   #over(record: RunRecord): Promise<void> | undefined {
     const { witness, onEnded } = this.#with;
     this.#started.delete(record.agent_id);
+    this.#lastEnd = performance.now();
     onEnded(record.agent_id);
     return this.#isCanceled(record) ? witness.discard(record) : undefined;
   }
