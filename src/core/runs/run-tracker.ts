@@ -73,7 +73,10 @@ export class RunTracker {
   async refresh(record: RunRecord): Promise<'queued' | 'running' | 'ended'> {
     const { store, processes } = this.#with;
     const { agent_id: id } = record;
-    if (store.outcomeOf(id)) return 'ended';
+    if (store.outcomeOf(id)) {
+      this.#forget(id);
+      return 'ended';
+    }
     const state = liveStateOf(record, store.directoryOf(id), processes);
     if (state === 'queued' || state === 'running') return state;
     if (this.#isForOwner(record)) return 'running';
@@ -128,10 +131,12 @@ export class RunTracker {
   /** Looks after every open run; called once a second while we live. */
   async tick(): Promise<void> {
     const { store, onProblem } = this.#with;
+    const open = store.openIds();
+    // What another server settled is not followed any more.
+    for (const id of [...this.#readers.keys(), ...this.#seenSince.keys()])
+      if (!open.includes(id)) this.#forget(id);
     // Side by side: one that resists its end must not hold up the others.
-    await Promise.all(
-      store.openIds().map((id) => this.#attend(id).catch(onProblem))
-    );
+    await Promise.all(open.map((id) => this.#attend(id).catch(onProblem)));
   }
 
   /** Calls back after every settled run, until unsubscribed. */
@@ -155,6 +160,7 @@ export class RunTracker {
     }
     const outcome = store.outcomeOf(id);
     if (outcome) {
+      this.#forget(id);
       const { processes } = this.#with;
       const directory = store.directoryOf(id);
       const isOurs = this.#settling.has(id);
@@ -193,6 +199,11 @@ export class RunTracker {
     await this.refresh(record);
   }
 
+  #forget(id: string): void {
+    this.#readers.delete(id);
+    this.#seenSince.delete(id);
+  }
+
   #settle(record: RunRecord, state: 'ended' | 'lost'): Promise<void> {
     const { agent_id: id } = record;
     const running = this.#settling.get(id);
@@ -223,8 +234,7 @@ export class RunTracker {
       onProblem(problem);
       return;
     }
-    this.#readers.delete(id);
-    this.#seenSince.delete(id);
+    this.#forget(id);
     onChange();
     for (const listener of [...this.#listeners]) listener();
   }
