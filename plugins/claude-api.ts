@@ -1,7 +1,7 @@
 import type { Message } from '@anthropic-ai/sdk/resources';
 import type { ApiEngine, Failure, Reply } from '../src/plugin.ts';
 import { withoutVersion } from './base-url.ts';
-import { count, record, records, text } from './json-fields.ts';
+import { count, record, records, text, tokens } from './json-fields.ts';
 import { messagesOf } from './messages.ts';
 
 /** The API wants a limit; this one is within that of every current model. */
@@ -94,17 +94,12 @@ function failureOf(reason: string): Failure | undefined {
 
 /** Cached tokens are counted apart, but were part of the prompt. */
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
-  const usage = record(value);
-  const cachedTokens = count(usage.cache_read_input_tokens);
-  const prompt_tokens =
-    count(usage.input_tokens) +
-    count(usage.cache_creation_input_tokens) +
+  const told = record(value);
+  const cachedTokens = count(told.cache_read_input_tokens);
+  const prompt =
+    count(told.input_tokens) +
+    count(told.cache_creation_input_tokens) +
     cachedTokens;
-  const completion_tokens = count(usage.output_tokens);
-  if (prompt_tokens + completion_tokens === 0) return {};
-  const total_tokens = prompt_tokens + completion_tokens;
-  return {
-    usage: { prompt_tokens, completion_tokens, total_tokens },
-    cachedTokens
-  };
+  const usage = tokens(prompt, count(told.output_tokens));
+  return usage ? { usage, cachedTokens } : {};
 }

@@ -7,6 +7,7 @@ import type {
   Reply
 } from '../src/plugin.ts';
 import {
+  beginning,
   count,
   type Fields,
   isCount,
@@ -15,6 +16,7 @@ import {
   record,
   records,
   text,
+  tokens,
   toolCall
 } from './json-fields.ts';
 
@@ -118,15 +120,7 @@ function briefsByStdin({ sessionId, systemPrompt = '' }: EngineRequest) {
 }
 
 function readSystem(reply: Reply, line: Fields): Reply {
-  if (line.subtype === 'init') {
-    const sessionId = text(line.session_id);
-    const model = text(line.model);
-    return {
-      ...reply,
-      ...(sessionId && { sessionId }),
-      ...(model && { model })
-    };
-  }
+  if (line.subtype === 'init') return { ...reply, ...beginning(line) };
   if (line.subtype !== 'api_retry') return reply;
   const attempt = `${count(line.attempt)}/${count(line.max_retries)}`;
   const why = count(line.error_status) || text(line.error) || 'an error';
@@ -206,14 +200,11 @@ const CODES: [RegExp, FailureCode][] = [
 
 function readUsage(value: unknown): Reply['usage'] {
   const usage = record(value);
-  const prompt_tokens =
+  const prompt =
     count(usage.input_tokens) +
     count(usage.cache_creation_input_tokens) +
     count(usage.cache_read_input_tokens);
-  const completion_tokens = count(usage.output_tokens);
-  const total_tokens = prompt_tokens + completion_tokens;
-  if (total_tokens === 0) return undefined;
-  return { prompt_tokens, completion_tokens, total_tokens };
+  return tokens(prompt, count(usage.output_tokens));
 }
 
 /** The total counts earlier runs of a resumed session too, so it comes last. */

@@ -11,7 +11,8 @@ import {
   isRecord,
   oneLine,
   record,
-  text
+  text,
+  tokens
 } from './json-fields.ts';
 
 /** OpenAI Codex CLI. Reads AGENTS.md from the working directory by itself. */
@@ -177,15 +178,9 @@ function failed(reply: Reply, message: string): Reply {
 
 /** Codex counts the tokens of a whole session, resumed turns included. */
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'usageScope'> {
-  const usage = record(value);
-  const prompt_tokens = count(usage.input_tokens);
-  const completion_tokens = count(usage.output_tokens);
-  const total_tokens = prompt_tokens + completion_tokens;
-  if (total_tokens === 0) return {};
-  return {
-    usage: { prompt_tokens, completion_tokens, total_tokens },
-    usageScope: 'session'
-  };
+  const { input_tokens, output_tokens } = record(value);
+  const usage = tokens(count(input_tokens), count(output_tokens));
+  return usage ? { usage, usageScope: 'session' } : {};
 }
 
 function codeOfText(said: string): FailureCode | undefined {

@@ -6,12 +6,14 @@ import type {
   Reply
 } from '../src/plugin.ts';
 import {
+  beginning,
   count,
   type Fields,
   oneLine,
   record,
   records,
   text,
+  tokens,
   toolCall
 } from './json-fields.ts';
 
@@ -93,10 +95,7 @@ function permissions(access: Access): string[] {
 }
 
 function readInit(reply: Reply, line: Fields): Reply {
-  if (line.subtype !== 'init') return reply;
-  const sessionId = text(line.session_id);
-  const model = text(line.model);
-  return { ...reply, ...(sessionId && { sessionId }), ...(model && { model }) };
+  return line.subtype === 'init' ? { ...reply, ...beginning(line) } : reply;
 }
 
 /** What it says before a call is not an answer; it names the model's call. */
@@ -168,17 +167,12 @@ function readFailure(line: Fields): Failure | undefined {
 
 /** `inputTokens` leaves out what came from the cache or went into it. */
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
-  const usage = record(value);
-  const cachedTokens = count(usage.cacheReadTokens);
-  const prompt_tokens =
-    count(usage.inputTokens) + cachedTokens + count(usage.cacheWriteTokens);
-  const completion_tokens = count(usage.outputTokens);
-  const total_tokens = prompt_tokens + completion_tokens;
-  if (total_tokens === 0) return {};
-  return {
-    usage: { prompt_tokens, completion_tokens, total_tokens },
-    cachedTokens
-  };
+  const told = record(value);
+  const cachedTokens = count(told.cacheReadTokens);
+  const prompt =
+    count(told.inputTokens) + cachedTokens + count(told.cacheWriteTokens);
+  const usage = tokens(prompt, count(told.outputTokens));
+  return usage ? { usage, cachedTokens } : {};
 }
 
 /** It may repeat its events on stderr: only words of its own count. */

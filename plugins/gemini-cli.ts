@@ -8,6 +8,7 @@ import type {
   Reply
 } from '../src/plugin.ts';
 import {
+  beginning,
   count,
   type Fields,
   oneLine,
@@ -83,7 +84,7 @@ export default {
     if (reply.finished) return reply;
     switch (line.type) {
       case 'init':
-        return readInit(reply, line);
+        return { ...reply, ...beginning(line) };
       case 'message':
         if (line.role !== 'assistant') return reply;
         return { ...reply, text: reply.text + text(line.content) };
@@ -114,12 +115,6 @@ function permissions(access: Access): string[] {
   if (access === 'full') return ['--approval-mode', 'yolo'];
   const mode = access === 'write' ? 'auto_edit' : 'default';
   return ['--approval-mode', mode, `--admin-policy=${limits ?? file}`];
-}
-
-function readInit(reply: Reply, line: Fields): Reply {
-  const sessionId = text(line.session_id);
-  const model = text(line.model);
-  return { ...reply, ...(sessionId && { sessionId }), ...(model && { model }) };
 }
 
 function readToolResult(reply: Reply, line: Fields): Reply {

@@ -7,7 +7,7 @@ import type {
 import type { ApiEngine, ApiRequest, Failure, Reply } from '../src/plugin.ts';
 import { splitVersion } from './base-url.ts';
 import { withPlainEvents } from './event-stream.ts';
-import { count, record, records, text } from './json-fields.ts';
+import { count, record, records, text, tokens } from './json-fields.ts';
 
 /** Google's models by API; for work on files there is `gemini-cli`. */
 export default {
@@ -125,14 +125,11 @@ function refused(what: string): Failure {
 
 /** Thoughts are answered tokens too, but counted apart. */
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
-  const usage = record(value);
-  const prompt_tokens = count(usage.promptTokenCount);
-  const completion_tokens =
-    count(usage.candidatesTokenCount) + count(usage.thoughtsTokenCount);
-  if (prompt_tokens + completion_tokens === 0) return {};
-  const total_tokens = prompt_tokens + completion_tokens;
-  return {
-    usage: { prompt_tokens, completion_tokens, total_tokens },
-    cachedTokens: count(usage.cachedContentTokenCount)
-  };
+  const told = record(value);
+  const usage = tokens(
+    count(told.promptTokenCount),
+    count(told.candidatesTokenCount) + count(told.thoughtsTokenCount)
+  );
+  const cachedTokens = count(told.cachedContentTokenCount);
+  return usage ? { usage, cachedTokens } : {};
 }

@@ -1,3 +1,5 @@
+import type { Reply, Usage } from '../src/plugin.ts';
+
 /** Reading fields of JSON that somebody else wrote: every shape is possible. */
 export type Fields = Record<string, unknown>;
 
@@ -27,6 +29,24 @@ export function isCount(value: unknown): value is number {
 /** The number, or 0 for what counts nothing. */
 export function count(value: unknown): number {
   return isCount(value) ? value : 0;
+}
+
+/** Tokens of a run; undefined when the engine counted none. */
+export function tokens(prompt: number, completion: number): Usage | undefined {
+  const total = prompt + completion;
+  if (total === 0) return undefined;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: total
+  };
+}
+
+/** What the first event of several CLIs tells: who answers, and in which session. */
+export function beginning(line: Fields): Pick<Reply, 'sessionId' | 'model'> {
+  const sessionId = text(line.session_id);
+  const model = text(line.model);
+  return { ...(sessionId && { sessionId }), ...(model && { model }) };
 }
 
 /** For a line of progress: no breaks, no control characters, not too long. */

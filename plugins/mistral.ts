@@ -1,6 +1,6 @@
 import type { ApiEngine, Failure, Reply } from '../src/plugin.ts';
 import { withoutVersion } from './base-url.ts';
-import { count, record, records, text } from './json-fields.ts';
+import { count, record, records, text, tokens } from './json-fields.ts';
 import { messagesWithSystem } from './messages.ts';
 
 /** Mistral's models. */
@@ -91,10 +91,7 @@ function failureOf(finish: string): Failure | undefined {
 }
 
 function readUsage(value: unknown): Pick<Reply, 'usage'> {
-  const usage = record(value);
-  const prompt_tokens = count(usage.promptTokens);
-  const completion_tokens = count(usage.completionTokens);
-  if (prompt_tokens + completion_tokens === 0) return {};
-  const total_tokens = prompt_tokens + completion_tokens;
-  return { usage: { prompt_tokens, completion_tokens, total_tokens } };
+  const { promptTokens, completionTokens } = record(value);
+  const usage = tokens(count(promptTokens), count(completionTokens));
+  return usage ? { usage } : {};
 }

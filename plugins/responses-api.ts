@@ -11,7 +11,14 @@ import type {
   Reply
 } from '../src/plugin.ts';
 import { withVersion } from './base-url.ts';
-import { count, oneLine, record, records, text } from './json-fields.ts';
+import {
+  count,
+  oneLine,
+  record,
+  records,
+  text,
+  tokens
+} from './json-fields.ts';
 import { messagesWithSystem } from './messages.ts';
 
 /** The SDK's own limit would end long answers; the host has one. */
@@ -150,17 +157,14 @@ const codes = new Map<string, FailureCode>([
 ]);
 
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
-  const usage = record(value);
-  const prompt_tokens = count(usage.input_tokens);
-  const completion_tokens = count(usage.output_tokens);
-  if (prompt_tokens + completion_tokens === 0) return {};
+  const told = record(value);
+  const usage = tokens(count(told.input_tokens), count(told.output_tokens));
+  if (!usage) return {};
   return {
     usage: {
-      prompt_tokens,
-      completion_tokens,
-      total_tokens:
-        count(usage.total_tokens) || prompt_tokens + completion_tokens
+      ...usage,
+      total_tokens: count(told.total_tokens) || usage.total_tokens
     },
-    cachedTokens: count(record(usage.input_tokens_details).cached_tokens)
+    cachedTokens: count(record(told.input_tokens_details).cached_tokens)
   };
 }
