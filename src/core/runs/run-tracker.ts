@@ -73,10 +73,7 @@ export class RunTracker {
   async refresh(record: RunRecord): Promise<'queued' | 'running' | 'ended'> {
     const { store, processes } = this.#with;
     const { agent_id: id } = record;
-    if (store.outcomeOf(id)) {
-      this.#forget(id);
-      return 'ended';
-    }
+    if (store.outcomeOf(id)) return 'ended';
     const state = liveStateOf(record, store.directoryOf(id), processes);
     if (state === 'queued' || state === 'running') return state;
     if (this.#isForOwner(record)) return 'running';
@@ -160,7 +157,6 @@ export class RunTracker {
     }
     const outcome = store.outcomeOf(id);
     if (outcome) {
-      this.#forget(id);
       const { processes } = this.#with;
       const directory = store.directoryOf(id);
       const isOurs = this.#settling.has(id);
