@@ -59,6 +59,8 @@ export interface EngineRequest {
   systemPrompt?: string;
   /** The engine's session to continue; absent starts a new one. */
   sessionId?: string;
+  /** A UUID that nobody has, for a new session; absent when one continues. */
+  newSessionId?: string;
   access: Access;
   /** Absolute, exists, inside the workspace. */
   cwd: string;
@@ -89,6 +91,11 @@ export interface Reply {
   costUsd?: number;
   /** What it is doing now, one line. */
   progress?: string;
+  /**
+   * Failures in a row, and why it tries again. Taken away by whatever shows
+   * that it goes on. The host ends a run that only fails: `retrySeconds`.
+   */
+  retrying?: { times: number; why: Failure };
   /** Actions the engine refused to itself for want of permission. */
   denials?: string[];
 }
@@ -127,6 +134,8 @@ export interface CliEngine extends EngineBasics {
   tools?: (access: Access) => string;
   /** Seconds without output until a run is stopped. Default 600; 0: never. */
   idleTimeoutSeconds?: number;
+  /** A run still `retrying` after so many seconds has failed. Default: never. */
+  retrySeconds?: number;
   /** The arguments. Pure. The prompt goes to stdin, never in here. */
   args: (request: EngineRequest) => string[];
   /** What goes to stdin. Default: system prompt, blank line, prompt. */
@@ -146,12 +155,27 @@ export interface CliEngine extends EngineBasics {
    * code 0 is success.
    */
   read?: (reply: Reply, event: unknown) => Reply;
+  /**
+   * Folds one line of stderr into the reply of a run at work: for `progress`
+   * and `retrying` of engines that do not tell them on stdout. How a run has
+   * ended is never read from there.
+   */
+  readError?: (reply: Reply, line: string) => Reply;
   /** True when `sessionId` continues a session. */
   resumes?: boolean;
   /** How `doctor` learns more. No model call. */
   probe?: {
     /** Arguments that print the version. Default `--version`. */
     version?: string[];
+    /** The versions this plugin was tested with: `1.2.3`, both included. */
+    verified?: { oldest: string; newest: string };
+    /**
+     * Arguments that print help, for each place that tells flags. Every flag
+     * that `args` gives has to be in one of them. Default `--help`.
+     */
+    help?: string[][];
+    /** Flags that work though no help tells them. */
+    unlisted?: string[];
     /** Arguments that tell the login state, and how to read it. */
     login?: {
       args: string[];

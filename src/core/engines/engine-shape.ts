@@ -75,6 +75,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
     failure: callable.optional()
   };
 
+  const release = filled.regex(/^\d+(\.\d+)*$/, 'must be like 1.2.3');
   const enforcement = z.enum(['enforced', 'asked']);
 
   // Every member of the contract; others are the plugin's own.
@@ -95,6 +96,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           .optional(),
         tools: callable.optional(),
         idleTimeoutSeconds: seconds.optional(),
+        retrySeconds: seconds.optional(),
         args: callable,
         stdin: callable.optional(),
         env: z
@@ -105,10 +107,14 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           })
           .optional(),
         read: callable.optional(),
+        readError: callable.optional(),
         resumes: z.boolean().optional(),
         probe: z
           .looseObject({
             version: z.array(word).optional(),
+            verified: z.object({ oldest: release, newest: release }).optional(),
+            help: z.array(z.array(word)).optional(),
+            unlisted: z.array(word).optional(),
             login: z
               .looseObject({ args: z.array(word), read: callable })
               .optional(),
@@ -135,12 +141,11 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
 /** What the functions of an engine may give back. */
 function makeAnswers({ word, filled, line, seconds }: Words) {
   const tokens = z.number();
+  const failure = z.object({ code: z.enum(failureCodes), message: z.string() });
   const reply = z.looseObject({
     text: z.string(),
     finished: z.boolean(),
-    failure: orNothing(
-      z.object({ code: z.enum(failureCodes), message: z.string() })
-    ),
+    failure: orNothing(failure),
     sessionId: orNothing(z.string()),
     model: orNothing(z.string()),
     usage: orNothing(
@@ -154,6 +159,7 @@ function makeAnswers({ word, filled, line, seconds }: Words) {
     cachedTokens: orNothing(z.number()),
     costUsd: orNothing(z.number()),
     progress: orNothing(z.string()),
+    retrying: orNothing(z.object({ times: z.number(), why: failure })),
     denials: orNothing(z.array(z.string()))
   });
 
@@ -164,6 +170,7 @@ function makeAnswers({ word, filled, line, seconds }: Words) {
     tools: line.max(500),
     timeoutSeconds: seconds,
     read: reply,
+    readError: reply,
     failure: orNothing(z.enum(failureCodes)),
     // Only what is listed: it is written down as it is.
     generate: z.object({

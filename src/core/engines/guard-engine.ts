@@ -19,7 +19,7 @@ export function guardEngine(value: unknown): Engine {
 }
 
 function guardProgram(engine: CliEngine, guard: Guard): CliEngine {
-  const { args, stdin, tools, read, env, probe } = engine;
+  const { args, stdin, tools, read, readError, env, probe } = engine;
   return {
     ...engine,
     ...guardBasics(engine, guard),
@@ -31,6 +31,10 @@ function guardProgram(engine: CliEngine, guard: Guard): CliEngine {
     ...(read && {
       read: (reply, event) =>
         guard.ask<Reply>('read', read, [{ ...reply }, event])
+    }),
+    ...(readError && {
+      readError: (reply, line) =>
+        guard.ask<Reply>('readError', readError, [{ ...reply }, line])
     }),
     ...(env && { env: guardEnvironment(env, guard) }),
     ...(probe && { probe: guardProbe(probe, guard) })
@@ -154,7 +158,9 @@ class Guard {
   }
 
   #fault(name: Asked, problem: string): EngineFault {
-    const readsOutput = ['read', 'failure', 'generate'].includes(name);
+    const readsOutput = ['read', 'readError', 'failure', 'generate'].includes(
+      name
+    );
     const code = readsOutput ? 'bad_output' : 'spawn_failed';
     return new EngineFault(this.#name, name, problem, code);
   }

@@ -7,13 +7,8 @@ import { type ModelServer, startModelServer } from '../model-server/server.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 import { until } from '../until.ts';
 import { claudeSession, codexSession } from './client-session.ts';
-import {
-  claude,
-  codex,
-  configure,
-  testWith,
-  userEnvironment
-} from './stage.ts';
+import { claude, codex, testWith, userEnvironment } from './clis.ts';
+import { configure } from './stage.ts';
 
 const flags = ['--engines', 'rehearsal'];
 const delegate = 'Delegate this.';

@@ -1,7 +1,8 @@
 import { describe, expect } from 'vitest';
+import { claude, testWith } from './clis.ts';
 import { endingSuite } from './ending-suite.ts';
 import { sessionSuite } from './session-suite.ts';
-import { claude, createStage, testWith } from './stage.ts';
+import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
 const test = testWith(claude);

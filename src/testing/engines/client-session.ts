@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { ModelServer } from '../model-server/server.ts';
 import type { TempWorkspace } from '../temp-workspace.ts';
-import { claude, codex, userEnvironment } from './stage.ts';
+import { claude, codex, userEnvironment } from './clis.ts';
 
 const troupe = join(import.meta.dirname, '../../../dist/troupe.cjs');
 

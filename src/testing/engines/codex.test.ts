@@ -2,9 +2,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { until } from '../until.ts';
+import { codex, testWith } from './clis.ts';
 import { endingSuite } from './ending-suite.ts';
 import { sessionSuite } from './session-suite.ts';
-import { codex, createStage, testWith } from './stage.ts';
+import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
 const test = testWith(codex);

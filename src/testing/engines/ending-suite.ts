@@ -4,13 +4,8 @@ import { processTable } from '../../adapters/child-process/process-table.ts';
 import { claimOf } from '../../core/runs/run-files.ts';
 import { linesOf, processesOf } from '../probe-agent.ts';
 import { until } from '../until.ts';
-import {
-  createStage,
-  type RealCli,
-  type Stage,
-  type StageOptions,
-  testWith
-} from './stage.ts';
+import { type RealCli, testWith } from './clis.ts';
+import { createStage, type Stage, type StageOptions } from './stage.ts';
 
 /** Stops take 3 s of grace before KILL; this is what a user is promised. */
 const promisedMs = 5000;

@@ -1,6 +1,7 @@
 import { describe, expect } from 'vitest';
 import { until } from '../until.ts';
-import { createStage, type RealCli, testWith } from './stage.ts';
+import { type RealCli, testWith } from './clis.ts';
+import { createStage } from './stage.ts';
 
 /** What the model server counts for one answer. */
 const usageOfATurn = {

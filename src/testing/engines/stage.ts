@@ -1,52 +1,8 @@
-import { existsSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type McpClient, startServer } from '../mcp-client.ts';
 import { type ModelServer, startModelServer } from '../model-server/server.ts';
-import { needing } from '../needs.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
-
-const root = join(import.meta.dirname, '..', '..', '..');
-
-/** Where `npm run test:engines` puts the real programs. */
-const cliFolder =
-  process.env.TROUPE_TEST_CLIS ??
-  join(root, '.cache', 'engines', 'node_modules', '.bin');
-
-/** A real CLI and what its user would set to be logged in. */
-export interface RealCli {
-  name: 'claude' | 'codex';
-  login: Record<string, string>;
-}
-
-export const claude: RealCli = {
-  name: 'claude',
-  login: { ANTHROPIC_API_KEY: 'test-key' }
-};
-
-export const codex: RealCli = {
-  name: 'codex',
-  login: { CODEX_API_KEY: 'test-key' }
-};
-
-/** `test`, for when the programs are installed. */
-export function testWith(...clis: RealCli[]) {
-  const missing = clis.filter(({ name }) => !existsSync(join(cliFolder, name)));
-  const names = clis.map(({ name }) => `the real ${name}`).join(' and ');
-  return needing(names, missing.length === 0);
-}
-
-/** What a user's shell has: the programs first on PATH, their keys. */
-export function userEnvironment(...clis: RealCli[]): Record<string, string> {
-  const folders = [cliFolder, dirname(process.execPath)];
-  return {
-    PATH: [...folders, '/usr/local/bin', '/usr/bin', '/bin'].join(delimiter),
-    // These tests tell nobody about themselves.
-    DISABLE_TELEMETRY: '1',
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    ...Object.assign({}, ...clis.map(({ login }) => login))
-  };
-}
+import { furnishHome, type RealCli, userEnvironment } from './clis.ts';
 
 export interface StageOptions {
   /** In place of the model server's address. */
@@ -58,6 +14,8 @@ export interface StageOptions {
   /** Added to the user's environment. */
   env?: (stage: Pick<Stage, 'model' | 'workspace'>) => Record<string, string>;
   flags?: string[];
+  /** Leaves HOME empty. */
+  unfurnished?: boolean;
 }
 
 /** A workspace with an empty HOME, a model, and our server between them. */
@@ -105,7 +63,7 @@ export class Stage {
     prompt: string,
     more: Record<string, unknown> = {}
   ): Promise<string> {
-    const tool = `spawn_${this.cli.name}`;
+    const { tool } = this.cli;
     const input = { prompt, timeout: 60, ...more };
     return startedId(await this.server.call(tool, input));
   }
@@ -157,6 +115,7 @@ export async function createStage(
 ): Promise<Stage> {
   const workspace = createTempWorkspace();
   const model = await startModelServer();
+  if (!options.unfurnished) furnishHome(workspace.home, [cli]);
   if (!options.unconfigured) {
     const baseUrl = options.baseUrl ?? model.url;
     configure(workspace, { [cli.name]: { baseUrl } });

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import { createStage, type RealCli, testWith } from './stage.ts';
+import { type RealCli, testWith } from './clis.ts';
+import { createStage } from './stage.ts';
 
 /** One turn of a real CLI: what it is told, does and answers. */
 export function turnSuite(cli: RealCli): void {
@@ -89,7 +90,7 @@ export function turnSuite(cli: RealCli): void {
       const stage = await createStage(cli, {
         env: ({ workspace }) => ({ PATH: workspace.bin })
       });
-      const { data } = await stage.server.call(`spawn_${cli.name}`, {
+      const { data } = await stage.server.call(cli.tool, {
         prompt: 'hello'
       });
       expect(data).toMatchObject({
