@@ -14,6 +14,7 @@ import {
   text,
   tokens
 } from './json-fields.ts';
+import { failedAgain } from './retries.ts';
 
 /** OpenAI Codex CLI. Reads AGENTS.md from the working directory by itself. */
 export default {
@@ -26,6 +27,8 @@ export default {
   access: { read: 'enforced', write: 'enforced', full: 'enforced' },
   resumes: true,
   timeoutSeconds: 300,
+  // It tries for 25 s, and for ever where there is no network.
+  retrySeconds: 8,
   tools: (access) => (access === 'full' ? 'all' : `sandbox ${access}`),
 
   args(request) {
@@ -79,8 +82,7 @@ export default {
       case 'item.completed':
         return readItem(reply, event.type, record(event.item));
       case 'error':
-        // Only a notice: what ends a turn is `turn.failed`.
-        return withProgress(reply, personal(text(event.message)));
+        return readNotice(reply, personal(text(event.message)));
       case 'turn.completed':
         return completed(reply, event.usage);
       case 'turn.failed':
@@ -93,6 +95,9 @@ export default {
   failure: codeOfText,
 
   probe: {
+    verified: { oldest: '0.169.0', newest: '0.169.0' },
+    // All options stand before the word "resume".
+    help: [['exec', '--help']],
     login: {
       args: ['login', 'status'],
       // It knows nothing of a key in the environment.
@@ -135,7 +140,18 @@ function started(reply: Reply, sessionId: string): Reply {
   return sessionId ? { ...reply, sessionId } : reply;
 }
 
-function readItem(reply: Reply, moment: string, item: Fields): Reply {
+/** What ends a turn is `turn.failed`; before it come attempts. */
+function readNotice(reply: Reply, said: string): Reply {
+  const shown = withProgress(reply, said);
+  if (!/^reconnecting/i.test(said)) return shown;
+  const code = codeOfText(said) ?? 'provider_error';
+  return failedAgain(shown, { code, message: oneLine(said, 500) });
+}
+
+function readItem(before: Reply, moment: string, item: Fields): Reply {
+  // Only a warning, such as of another way to connect.
+  if (item.type === 'error') return withProgress(before, text(item.message));
+  const { retrying: _, ...reply } = before;
   switch (item.type) {
     case 'agent_message': {
       const said = item.text;
@@ -143,8 +159,6 @@ function readItem(reply: Reply, moment: string, item: Fields): Reply {
       if (moment !== 'item.completed' || reply.finished) return reply;
       return typeof said === 'string' ? { ...reply, text: said } : reply;
     }
-    case 'error':
-      return withProgress(reply, text(item.message));
     case 'command_execution':
       return withProgress(reply, `shell: ${text(item.command)}`);
     case 'file_change': {

@@ -59,6 +59,12 @@ describe('arguments', () => {
     expect(args.at(-1)).toBe('--resume=--allow-all');
   });
 
+  test('names a new session, and one that goes on', () => {
+    const newSessionId = '00000000-0000-4000-8000-000000000001';
+    const args = copilot.args({ ...request, newSessionId });
+    expect(args.at(-1)).toBe(`--session-id=${newSessionId}`);
+  });
+
   test('names no model unless there is one', () => {
     expect(copilot.args(request)).not.toContain('--model');
     const args = copilot.args({ ...request, model: 'auto' });

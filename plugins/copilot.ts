@@ -8,6 +8,7 @@ import {
   text,
   toolCall
 } from './json-fields.ts';
+import { failedAgain } from './retries.ts';
 
 /**
  * GitHub Copilot CLI. Reads AGENTS.md, CLAUDE.md and GEMINI.md from its
@@ -35,15 +36,20 @@ export default {
   },
   access: { read: 'enforced', write: 'enforced', full: 'enforced' },
   resumes: true,
+  // It says the id in its last event only, which a stopped run never writes.
+  takesSessionId: true,
   timeoutSeconds: 600,
+  // Its five attempts take up to a minute.
+  retrySeconds: 8,
   tools: (access) => (access === 'full' ? 'all' : tools(access).join(', ')),
 
-  args: ({ access, model, sessionId }) => [
+  args: ({ access, model, sessionId, newSessionId }) => [
     ...['--output-format', 'json', '--no-color'],
     ...permissions(access),
     ...(model ? ['--model', model] : []),
     // With "=", so that an id can never be taken for a flag.
-    ...(sessionId ? [`--resume=${sessionId}`] : [])
+    ...(sessionId ? [`--resume=${sessionId}`] : []),
+    ...(newSessionId ? [`--session-id=${newSessionId}`] : [])
   ],
 
   env: {
@@ -68,6 +74,7 @@ export default {
   failure: codeOfText,
 
   probe: {
+    verified: { oldest: '1.0.102', newest: '1.0.102' },
     loginHint:
       'Run "copilot login", or set COPILOT_GITHUB_TOKEN to a token that has the "Copilot Requests" permission.'
   }
@@ -99,7 +106,11 @@ function permissions(access: Access): string[] {
   ];
 }
 
-function readEvent(reply: Streaming, type: unknown, data: Fields): Streaming {
+function readEvent(before: Streaming, type: unknown, data: Fields): Streaming {
+  if (type === 'model.call_failure') return readCallFailure(before, data);
+  const goesOn = GOING_ON.some((known) => known === type);
+  const { retrying, ...rest } = before;
+  const reply = goesOn ? rest : before;
   switch (type) {
     case 'assistant.message_delta': {
       const pieces = (reply.pieces ?? '') + text(data.deltaContent);
@@ -107,8 +118,6 @@ function readEvent(reply: Streaming, type: unknown, data: Fields): Streaming {
     }
     case 'assistant.message':
       return readMessage(reply, data);
-    case 'model.call_failure':
-      return { ...reply, pieces: '' };
     case 'assistant.turn_retry':
       return {
         ...reply,
@@ -128,6 +137,21 @@ function readEvent(reply: Streaming, type: unknown, data: Fields): Streaming {
     default:
       return reply;
   }
+}
+
+const GOING_ON = [
+  'assistant.message_delta',
+  'assistant.message',
+  'tool.execution_start',
+  'tool.execution_complete'
+];
+
+/** The pieces so far are thrown away; the next attempt begins anew. */
+function readCallFailure(reply: Streaming, data: Fields): Streaming {
+  const said = text(data.errorMessage);
+  const message = /"message":"(.*?)","/.exec(said)?.[1] ?? said;
+  const why = failureOf({ ...data, message });
+  return failedAgain({ ...reply, pieces: '' }, why);
 }
 
 /** What is said together with a call of a tool is not the answer. */
@@ -203,6 +227,7 @@ const CODES: [RegExp, FailureCode][] = [
     'context_too_long'
   ],
   [/(prompt|input) .{0,40}(too long|exceeds)/i, 'context_too_long'],
+  [/exceeds the model's prompt budget/i, 'context_too_long'],
   [/model\b.{0,80}not (found|available|supported)/i, 'model_not_found'],
   [/type auth|(status|http) 40[13]\b/i, 'auth'],
   [/type rate_limit\b|status 429\b|too many requests/i, 'rate_limited'],

@@ -16,6 +16,7 @@ import {
   text,
   toolCall
 } from './json-fields.ts';
+import { failedAgain } from './retries.ts';
 
 const file = 'gemini-cli-limits.toml';
 const here = import.meta.dirname;
@@ -46,6 +47,8 @@ export default {
   access: { read: held, write: held, full: 'enforced' },
   resumes: true,
   timeoutSeconds: 300,
+  // The second failure in a row: ten attempts take minutes.
+  retrySeconds: 2,
   tools: (access) =>
     ({ read: 'reading', write: 'reading, editing', full: 'all' })[access],
 
@@ -78,10 +81,11 @@ export default {
     })
   },
 
-  read(reply, event) {
+  read(before, event) {
     const line = record(event);
     // What has ended has ended.
-    if (reply.finished) return reply;
+    if (before.finished) return before;
+    const { retrying: _, ...reply } = before;
     switch (line.type) {
       case 'init':
         return { ...reply, ...beginning(line) };
@@ -104,9 +108,21 @@ export default {
     }
   },
 
+  readError(reply, line) {
+    const [, attempt, said = ''] =
+      /^Attempt (\d+) failed.*?backoff\.\.\. (.*)/.exec(line) ?? [];
+    if (attempt === undefined) return reply;
+    const { code } = failureOf(said, 'provider_error');
+    const message = /"message":"(.*?)"/.exec(said)?.[1] ?? said;
+    const why = { code, message: oneLine(message, 500) };
+    const progress = oneLine(`retry ${attempt} after ${why.message}`);
+    return { ...failedAgain(reply, why), progress };
+  },
+
   failure: codeOfText,
 
   probe: {
+    verified: { oldest: '0.61.0', newest: '0.61.0' },
     loginHint: 'Run "gemini" and sign in, or set GEMINI_API_KEY.'
   }
 } satisfies CliEngine;
@@ -189,7 +205,7 @@ const CODES: [RegExp, FailureCode][] = [
   [/error resuming session|invalid session identifier/i, 'spawn_failed'],
   [/not running in a trusted directory/i, 'permission_denied'],
   [/exceeded your current quota|exhausted your|billing/i, 'quota'],
-  [/usage limit|quota exceeded/i, 'quota'],
+  [/usage limit|quota exceeded|"code":402\b/i, 'quota'],
   [/token count .{0,40}exceeds|context (window|length)/i, 'context_too_long'],
   [/models?\b.{0,80}not (found|supported)|"code":404\b/i, 'model_not_found'],
   [/api key not valid|"code":40[13]\b|unauthenticated/i, 'auth'],

@@ -18,6 +18,9 @@ const engineSettings = z
     model: z.string().min(1).optional().describe('default model'),
     timeoutSeconds: seconds.optional(),
     idleTimeoutSeconds: seconds.optional().describe('0: never'),
+    retrySeconds: seconds
+      .optional()
+      .describe('how long a program may do nothing but retry; 0: for ever'),
     baseUrl: z
       .url({ protocol: /^https?$/ })
       // It shows in errors and in arguments, where no secret may be.

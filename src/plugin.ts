@@ -163,6 +163,8 @@ export interface CliEngine extends EngineBasics {
   readError?: (reply: Reply, line: string) => Reply;
   /** True when `sessionId` continues a session. */
   resumes?: boolean;
+  /** True when a new session gets the `newSessionId` as its id. */
+  takesSessionId?: boolean;
   /** How `doctor` learns more. No model call. */
   probe?: {
     /** Arguments that print the version. Default `--version`. */

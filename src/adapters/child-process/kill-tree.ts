@@ -94,7 +94,8 @@ function endNested(
   outer: StopTarget,
   times: KillTimes
 ): Promise<StopReport> {
-  requestStop(directory, 'canceled', endedWith(basename(outer.directory)));
+  const reason = endedWith(basename(outer.directory));
+  requestStop(directory, { why: 'canceled', reason });
   return killTree({ directory, place: outer.place, withNested: true }, times);
 }
 

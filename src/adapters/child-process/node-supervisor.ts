@@ -72,7 +72,7 @@ let stopping = false;
 function stop(why: StopReason): void {
   if (stopping || hasExited(directory)) return;
   stopping = true;
-  requestStop(directory, why);
+  requestStop(directory, { why });
   void killWindowsTree({ directory, place: self.place });
 }
 

@@ -8,6 +8,7 @@ export interface EngineSettings {
   model?: string | undefined;
   timeoutSeconds?: number | undefined;
   idleTimeoutSeconds?: number | undefined;
+  retrySeconds?: number | undefined;
   baseUrl?: string | undefined;
   stream?: boolean | undefined;
   env?: Record<string, string> | undefined;
@@ -107,6 +108,13 @@ export class EngineRegistry {
     const configured = this.settingsOf(engine.name).idleTimeoutSeconds;
     if (configured !== undefined) return configured;
     return engine.kind === 'cli' ? (engine.idleTimeoutSeconds ?? 600) : 0;
+  }
+
+  /** Seconds that a run may do nothing but fail; 0 for as long as it wants. */
+  retryLimitOf(engine: Engine): number {
+    if (engine.kind === 'api') return 0;
+    const configured = this.settingsOf(engine.name).retrySeconds;
+    return configured ?? engine.retrySeconds ?? 0;
   }
 }
 

@@ -109,6 +109,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
         read: callable.optional(),
         readError: callable.optional(),
         resumes: z.boolean().optional(),
+        takesSessionId: z.boolean().optional(),
         probe: z
           .looseObject({
             version: z.array(word).optional(),

@@ -38,6 +38,20 @@ test('a plugin that threw once has failed, whatever it says later', () => {
   });
 });
 
+test('a line of stderr tells what it is doing', () => {
+  const fold = new Fold({
+    name: 'x',
+    readError: (reply, line) => ({ ...reply, progress: line })
+  });
+  fold.addError('retry 1');
+  expect(fold.reply).toEqual({
+    text: '',
+    finished: false,
+    progress: 'retry 1'
+  });
+  new Fold({ name: 'y' }).addError('nothing reads this');
+});
+
 test('an engine without a guard fails the same way', () => {
   const fold = new Fold({
     name: 'x',

@@ -2,7 +2,7 @@ import type { CliEngine, Failure, Reply } from '../../plugin.ts';
 import { EngineFault, wordsOf } from '../engines/engine-fault.ts';
 
 /** As much of an engine as its output needs to be read. */
-export type Readable = Pick<CliEngine, 'name' | 'read'>;
+export type Readable = Pick<CliEngine, 'name' | 'read' | 'readError'>;
 
 /** Of what is no event, as much is kept. */
 const strayChars = 2000;
@@ -24,11 +24,21 @@ export class Fold {
   }
 
   add(line: string): void {
+    const { read } = this.#engine;
     const event = parse(line);
     if (event === undefined) this.#keep(line);
-    if (event === undefined || !this.#engine.read) return;
+    else if (read) this.#take(() => read(this.reply, event));
+  }
+
+  /** A line of stderr. */
+  addError(line: string): void {
+    const { readError } = this.#engine;
+    if (readError) this.#take(() => readError(this.reply, line));
+  }
+
+  #take(next: () => Reply): void {
     try {
-      this.reply = this.#engine.read(this.reply, event);
+      this.reply = next();
     } catch (error) {
       this.#fault ??= this.#failureOf(error);
     }

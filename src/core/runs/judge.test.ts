@@ -16,6 +16,8 @@ const good: Evidence = {
   label: 'Claude'
 };
 
+const refused = { code: 'network', message: 'Nobody answers.' } as const;
+
 function judged(evidence: Partial<Evidence>) {
   return judge({ ...good, ...evidence });
 }
@@ -48,6 +50,20 @@ const broken: [string, Partial<Evidence>, string, FailureCode, RegExp][] = [
     'failed',
     'output_limit',
     /passed the limit/
+  ],
+  [
+    'failing again and again',
+    { stop: { type: 'stop', why: 'retries', failure: refused } },
+    'failed',
+    'network',
+    /again and again and was stopped: Nobody answers\./
+  ],
+  [
+    'failing, nobody knows why',
+    { stop: stopOf('retries') },
+    'failed',
+    'provider_error',
+    /did not say why/
   ],
   [
     'left alone',

@@ -81,6 +81,14 @@ function stopped(
         'output_limit',
         `${label} was stopped because its output passed the limit.`
       );
+    case 'retries': {
+      const { code, message } = stop.failure ?? unknownFailure;
+      return failed(
+        'failed',
+        code,
+        `${label} had failed again and again and was stopped: ${message}`
+      );
+    }
     case 'disconnect':
       return failed(
         'interrupted',
@@ -89,6 +97,11 @@ function stopped(
       );
   }
 }
+
+const unknownFailure: Failure = {
+  code: 'provider_error',
+  message: 'it did not say why.'
+};
 
 /** Some refuse in plain words and exit with 0. */
 function unfinished({ label, strayText, classify }: Evidence): Verdict {

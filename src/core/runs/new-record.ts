@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Access, Engine, Failure } from '../../plugin.ts';
 import { unlessAtFault } from '../engines/engine-fault.ts';
 import { enforcementOf, labelOf } from '../engines/engine-registry.ts';
@@ -45,6 +46,7 @@ export function newRecord(
       request.timeoutSeconds ??
       told(() => registry.timeoutOf(engine, request.prompt), 0),
     idle_timeout_seconds: registry.idleTimeoutOf(engine),
+    retry_seconds: registry.retryLimitOf(engine),
     output_limit_bytes: settings.outputLimitBytes,
     on_disconnect: settings.onDisconnect,
     request_id: requestId,
@@ -55,7 +57,11 @@ export function newRecord(
     continues: request.continues?.agentId ?? null,
     // An API keeps no session: ours is named after its first agent.
     session_id:
-      request.continues?.sessionId ?? (engine.kind === 'api' ? id : null)
+      request.continues?.sessionId ?? (engine.kind === 'api' ? id : null),
+    new_session_id:
+      engine.kind === 'cli' && engine.takesSessionId && !request.continues
+        ? randomUUID()
+        : null
   };
 }
 

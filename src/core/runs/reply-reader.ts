@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Engine, Reply } from '../../plugin.ts';
 import { readApiEvent } from '../engines/api-task.ts';
@@ -10,6 +11,7 @@ import type { RunRecord } from './run.ts';
 const maximumLineBytes = 32 * 1024 * 1024;
 /** How much of a plain engine's stdout is kept in memory. */
 const plainEndChars = 32 * 1024;
+const maximumErrorLineBytes = 64 * 1024;
 
 /** How a run's output is read; undefined when its engine is not known here. */
 export function readableOf(
@@ -22,13 +24,15 @@ export function readableOf(
 }
 
 /**
- * Follows one run's stdout and folds its events into a reply, from where it
- * stopped the last time.
+ * Follows one run's output and folds its events into a reply, from where it
+ * stopped the last time. stderr tells what a run is doing, never how it ended.
  */
 export class ReplyReader {
   readonly #engine: Readable;
   readonly #path: string;
   readonly #lines: LineReader;
+  readonly #errorPath: string;
+  readonly #errorLines: LineReader;
   readonly #folded: Fold;
   #busy: Promise<void> = Promise.resolve();
   #reply: Reply = { text: '', finished: false };
@@ -37,6 +41,8 @@ export class ReplyReader {
     this.#engine = engine;
     this.#path = join(directory, 'stdout');
     this.#lines = new LineReader(this.#path, maximumLineBytes);
+    this.#errorPath = join(directory, 'stderr');
+    this.#errorLines = new LineReader(this.#errorPath, maximumErrorLineBytes);
     this.#folded = new Fold(engine);
   }
 
@@ -56,8 +62,24 @@ export class ReplyReader {
   }
 
   async #fold(final: boolean): Promise<void> {
-    await this.#lines.read((line) => this.#folded.add(line), final);
+    const readEvents = () =>
+      this.#lines.read((line) => this.#folded.add(line), final);
+    const readErrors = () =>
+      this.#errorLines.read((line) => this.#folded.addError(line));
+    if (final || !this.#engine.readError) await readEvents();
+    else await this.#inOrder(readEvents, readErrors);
     this.#reply = this.#folded.reply;
+  }
+
+  /** What was written to last has the last word. */
+  async #inOrder(
+    readEvents: () => Promise<void>,
+    readErrors: () => Promise<void>
+  ): Promise<void> {
+    const errorsLast = timeOf(this.#errorPath) > timeOf(this.#path);
+    if (errorsLast) await readEvents();
+    await readErrors();
+    if (!errorsLast) await readEvents();
   }
 
   async #plain(final: boolean): Promise<void> {
@@ -75,4 +97,8 @@ export class ReplyReader {
       ...(progress === '' ? {} : { progress })
     };
   }
+}
+
+function timeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

@@ -1,5 +1,7 @@
 import { appendFileSync, existsSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Failure } from '../../plugin.ts';
+import { failureCodes } from '../engines/failure-codes.ts';
 import {
   createOnce,
   readIfThere,
@@ -108,14 +110,9 @@ export function hasExited(directory: string): boolean {
 /** Records that we end a run, before the first signal. */
 export function requestStop(
   directory: string,
-  why: StopReason,
-  reason?: string
+  request: Omit<StopRequest, 'type'>
 ): void {
-  addEvent(directory, {
-    type: 'stop',
-    why,
-    ...(reason === undefined ? {} : { reason })
-  });
+  addEvent(directory, { type: 'stop', ...request });
 }
 
 /** Why an agent ends whose own caller was ended. */
@@ -163,11 +160,13 @@ export function stopRequestOf(directory: string): StopRequest | undefined {
     if (event.type !== 'stop') continue;
     const why = stopReasons.find((known) => known === event.why);
     const reason = event.reason;
+    const failure = failureIn(event.failure);
     if (why)
       return {
         type: 'stop',
         why,
-        ...(typeof reason === 'string' ? { reason } : {})
+        ...(typeof reason === 'string' ? { reason } : {}),
+        ...(failure ? { failure } : {})
       };
   }
   return undefined;
@@ -178,8 +177,18 @@ const stopReasons: StopReason[] = [
   'timeout',
   'idle_timeout',
   'output_limit',
+  'retries',
   'disconnect'
 ];
+
+function failureIn(value: unknown): Failure | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { code: found, message }: Partial<Record<string, unknown>> = {
+    ...value
+  };
+  const code = failureCodes.find((known) => known === found);
+  return code && typeof message === 'string' ? { code, message } : undefined;
+}
 
 function timeOf(path: string): Date | undefined {
   return statSync(path, { throwIfNoEntry: false })?.mtime;

@@ -1,8 +1,7 @@
-import { join } from 'node:path';
 import type { Reply } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
 import { soon } from '../soon.ts';
-import { sizeOf } from '../state/text-file.ts';
+import { Limits } from './limits.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
 import type { Run, RunRecord } from './run.ts';
@@ -28,8 +27,6 @@ export interface TrackerDependencies extends SettleDependencies {
 
 /** A mark without folder this old belongs to a spawn that was never answered. */
 const draftMs = 60_000;
-/** Past its time limit by this much, a run's own watchdog must be gone. */
-const overdueMs = 10_000;
 
 /** A run whose end takes longer to be written down counts as running. */
 const longWaitMs = 250;
@@ -42,7 +39,7 @@ export class RunTracker {
   readonly #with: TrackerDependencies;
   readonly #settling = new Map<string, Promise<void>>();
   readonly #readers = new Map<string, ReplyReader>();
-  readonly #seenSince = new Map<string, number>();
+  readonly #limits = new Limits();
   readonly #listeners = new Set<() => void>();
 
   constructor(dependencies: TrackerDependencies) {
@@ -130,7 +127,7 @@ export class RunTracker {
     const { store, onProblem } = this.#with;
     const open = store.openIds();
     // What another server settled is not followed any more.
-    for (const id of [...this.#readers.keys(), ...this.#seenSince.keys()])
+    for (const id of [...this.#readers.keys(), ...this.#limits.known()])
       if (!open.includes(id)) this.#forget(id);
     // Side by side: one that resists its end must not hold up the others.
     await Promise.all(open.map((id) => this.#attend(id).catch(onProblem)));
@@ -167,37 +164,27 @@ export class RunTracker {
     if ((await this.refresh(record)) === 'running') await this.#enforce(record);
   }
 
-  /** Limits that a run's own watchdog should have kept. */
+  /** Ends a run that its own watchdog should have ended, or cannot. */
   async #enforce(record: RunRecord): Promise<void> {
-    const { store } = this.#with;
-    const { agent_id: id, timeout_seconds, output_limit_bytes } = record;
-    const directory = store.directoryOf(id);
-    const since = this.#seenSince.get(id) ?? performance.now();
-    this.#seenSince.set(id, since);
-    const ranMs = performance.now() - since;
-    if (timeout_seconds > 0 && ranMs > timeout_seconds * 1000 + overdueMs)
-      await this.#stop(record, 'timeout');
-    const output =
-      sizeOf(join(directory, 'stdout')) + sizeOf(join(directory, 'stderr'));
-    if (output_limit_bytes > 0 && output > output_limit_bytes)
-      await this.#stop(record, 'output_limit');
-  }
-
-  async #stop(
-    record: RunRecord,
-    why: 'timeout' | 'output_limit'
-  ): Promise<void> {
     const { store, processes } = this.#with;
-    const directory = store.directoryOf(record.agent_id);
-    requestStop(directory, why);
-    const { place } = record.owner;
+    const { agent_id: id, owner } = record;
+    const directory = store.directoryOf(id);
+    // One of the servers reads along, or all would have the work.
+    const { self, liveness } = processes;
+    const isOurs = owner.pid === self.pid || liveness(owner) === 'dead';
+    const reply =
+      record.retry_seconds && isOurs ? await this.reply(id) : undefined;
+    const passed = this.#limits.passed(record, directory, reply);
+    if (!passed) return;
+    requestStop(directory, passed);
+    const { place } = owner;
     await processes.stop({ directory, place, withNested: true });
     await this.refresh(record);
   }
 
   #forget(id: string): void {
     this.#readers.delete(id);
-    this.#seenSince.delete(id);
+    this.#limits.forget(id);
   }
 
   #settle(record: RunRecord, state: 'ended' | 'lost'): Promise<void> {
@@ -222,7 +209,7 @@ export class RunTracker {
       await processes.stop({
         directory,
         place: record.owner.place,
-        justEnded: this.#seenSince.has(id) || isFresh(directory)
+        justEnded: this.#limits.knows(id) || isFresh(directory)
       });
     try {
       await settle(id, this.#with);

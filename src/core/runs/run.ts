@@ -1,4 +1,10 @@
-import type { Access, Enforcement, FailureCode, Usage } from '../../plugin.ts';
+import type {
+  Access,
+  Enforcement,
+  Failure,
+  FailureCode,
+  Usage
+} from '../../plugin.ts';
 import type { Worktree } from '../changes/ports.ts';
 
 /** A process that cannot be mistaken for a later one with the same number. */
@@ -27,6 +33,7 @@ export type StopReason =
   | 'timeout'
   | 'idle_timeout'
   | 'output_limit'
+  | 'retries'
   | 'disconnect';
 
 /** What was asked for. Written once, before the spawn is answered. */
@@ -50,6 +57,8 @@ export interface RunRecord {
   system_prompt: string | null;
   timeout_seconds: number;
   idle_timeout_seconds: number;
+  /** Absent in records of earlier versions; so is `new_session_id`. */
+  retry_seconds?: number;
   output_limit_bytes: number;
   on_disconnect: 'keep' | 'stop';
   request_id: string | null;
@@ -60,6 +69,8 @@ export interface RunRecord {
   /** The agent this one continues, and the engine's session. */
   continues: string | null;
   session_id: string | null;
+  /** What its engine was told to call a new session. */
+  new_session_id?: string | null;
 }
 
 /** How a run ended. Written once; the first writer wins. */
@@ -92,7 +103,9 @@ export const notPrepared = 125;
 export interface StopRequest {
   type: 'stop';
   why: StopReason;
-  reason?: string;
+  reason?: string | undefined;
+  /** What it had failed with again and again. */
+  failure?: Failure;
 }
 
 /** A run as it stands now: what was asked, and how it ended if it did. */

@@ -10,7 +10,7 @@ import type { Witness } from '../changes/witness.ts';
 import { classifyWith } from '../engines/failure-codes.ts';
 import { readIfThere } from '../state/atomic-file.ts';
 import { LineReader } from '../state/line-reader.ts';
-import { readSlice, tailOf } from '../state/text-file.ts';
+import { readSlice, sizeOf, tailOf } from '../state/text-file.ts';
 import { type Evidence, judge } from './judge.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
@@ -188,7 +188,8 @@ async function conclude(
     ...result,
     exit_code: exitCodeOf(directory) ?? null,
     model: reply.model ?? record.model,
-    session_id: reply.sessionId ?? record.session_id,
+    session_id:
+      reply.sessionId ?? record.session_id ?? begun(record, directory),
     ...usageOf(reply, usageBefore(record, store)),
     cost_usd: reply.costUsd ?? null,
     denials: reply.denials ?? [],
@@ -199,6 +200,12 @@ async function conclude(
       ended.getTime() - (started?.getTime() ?? ended.getTime())
     )
   };
+}
+
+/** Who has put out nothing has begun no session. */
+function begun(record: RunRecord, directory: string): string | null {
+  const spoke = sizeOf(join(directory, 'stdout')) > 0;
+  return spoke ? (record.new_session_id ?? null) : null;
 }
 
 /** Engines that count a whole session: this run is what was added. */

@@ -219,6 +219,7 @@ export class Spawner {
         ? {}
         : { systemPrompt: record.system_prompt }),
       ...(record.session_id === null ? {} : { sessionId: record.session_id }),
+      ...(record.new_session_id ? { newSessionId: record.new_session_id } : {}),
       ...(baseUrl === undefined ? {} : { baseUrl })
     };
   }

@@ -237,10 +237,9 @@ export function disconnectQueued(
 ): string[] {
   const dropped = starter.close();
   for (const id of dropped)
-    requestStop(
-      store.directoryOf(id),
-      'disconnect',
-      'its server ended before it could start'
-    );
+    requestStop(store.directoryOf(id), {
+      why: 'disconnect',
+      reason: 'its server ended before it could start'
+    });
   return dropped;
 }

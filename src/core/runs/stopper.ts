@@ -52,7 +52,7 @@ export async function end(
   const { agent_id: id } = record;
   const directory = store.directoryOf(id);
   if (hasExited(directory)) return tracker.look(id);
-  requestStop(directory, why, reason);
+  requestStop(directory, { why, reason });
   if (claimNeverStarts(directory)) {
     starter.drop(id);
     return tracker.look(id);

@@ -89,7 +89,8 @@ describe('copilot is called', () => {
     ]
   ])('%s', async (_, more, argv) => {
     await run('spawn_copilot', more);
-    expect(copilot.seen().argv).toEqual(argv);
+    const named = expect.stringMatching(/^--session-id=[0-9a-f-]{36}$/);
+    expect(copilot.seen().argv).toEqual([...argv, named]);
     expect(copilot.seen().stdin.toString()).toBe('Say hi');
   });
 
