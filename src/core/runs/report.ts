@@ -30,6 +30,7 @@ async function reportActive(
 ): Promise<Record<string, unknown>> {
   const { record, status } = run;
   const progress = (await tracker.reply(record.agent_id))?.progress;
+  const next = `Next: wait_for_agents {"agent_ids":["${record.agent_id}"]}.`;
   const doing = progress ? ` Last seen: "${progress}".` : '';
   return {
     agent_id: record.agent_id,
@@ -39,8 +40,8 @@ async function reportActive(
     ...(progress ? { progress } : {}),
     message:
       status === 'queued'
-        ? 'Waiting for a free place; it starts by itself. Call wait_for_agents.'
-        : `Still running.${doing} Call wait_for_agents to wait for it.`
+        ? `Waiting for a free place; it starts by itself. ${next}`
+        : `Still running. ${next}${doing}`
   };
 }
 
@@ -59,9 +60,10 @@ async function reportEnded(
     model: outcome.model ?? 'default',
     success: outcome.status === 'completed',
     status: outcome.status,
-    ...text,
     error: outcome.error,
     error_code: outcome.error_code,
+    full_output: path,
+    ...text,
     cost_usd: outcome.cost_usd,
     usage: outcome.usage,
     duration_seconds: outcome.duration_ms / 1000,
@@ -69,8 +71,7 @@ async function reportEnded(
     completed_at: outcome.completed_at,
     ...(outcome.session_id === null ? {} : { session_id: outcome.session_id }),
     ...(outcome.denials.length === 0 ? {} : { denials: outcome.denials }),
-    ...reportChanges(record, store.directoryOf(record.agent_id), budget),
-    full_output: path
+    ...reportChanges(record, store.directoryOf(record.agent_id), budget)
   };
 }
 
@@ -80,7 +81,11 @@ export function secondsSince(record: RunRecord): number {
   return Math.max(0, Math.round(since / 1000));
 }
 
-/** The whole text when it fits, else its two ends, or a part on request. */
+/**
+ * The whole text when it fits, else its two ends, or a part on request. That
+ * it is cut is said before it: some clients show the beginning of an answer
+ * only.
+ */
 async function boundedText(
   path: string,
   chars: number,
@@ -96,10 +101,10 @@ async function boundedText(
     const next = offset + text.length;
     const more = next < totalChars;
     return {
-      result: text,
       truncated: true,
       total_chars: totalChars,
-      ...(more ? { next_offset: next } : {})
+      ...(more ? { next_offset: next, message: readOn(next) } : {}),
+      result: text
     };
   }
   const room = chars > budget ? budget - cut.length : budget;
@@ -112,9 +117,14 @@ async function boundedText(
   );
   if (totalChars <= budget) return { result: head + tail };
   return {
-    result: `${head}${cut}${tail}`,
     truncated: true,
     total_chars: totalChars,
-    next_offset: head.length
+    next_offset: head.length,
+    message: `Only beginning and end. ${readOn(head.length)}`,
+    result: `${head}${cut}${tail}`
   };
+}
+
+function readOn(offset: number): string {
+  return `Call result with this agent_id and offset ${offset} to read on; full_output has all of it.`;
 }

@@ -3,7 +3,7 @@ import type { Run } from '../../core/runs/run.ts';
 import type { WaitResult } from '../../core/runs/waiter.ts';
 import type { Host } from '../../host.ts';
 import { logProblem } from '../../log.ts';
-import { longestWaitSeconds } from './clients.ts';
+import { limitsOf } from './clients.ts';
 import type { ToolContext } from './define-tool.ts';
 
 interface Awaited {
@@ -22,7 +22,8 @@ export function waitWithProgress(
   { agentIds, mode, seconds }: Awaited,
   context: ToolContext
 ): Promise<WaitResult> {
-  const longest = Math.min(seconds, longestWaitSeconds(context.clientName));
+  const { waitSeconds } = limitsOf(context.clientName);
+  const longest = Math.min(seconds, waitSeconds);
   const began = performance.now();
   return host.wait({
     agentIds,

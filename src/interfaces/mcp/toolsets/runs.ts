@@ -1,23 +1,12 @@
 import { z } from 'zod';
 import { unknownAgent } from '../../../core/runs/continue-run.ts';
-import {
-  inlineChars,
-  reportRun,
-  secondsSince
-} from '../../../core/runs/report.ts';
+import { reportRun, secondsSince } from '../../../core/runs/report.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
-import { waitWithProgress } from '../wait-with-progress.ts';
-
-const agentId = z.string().min(1).max(64).describe('Id from a spawn');
-
-const looking = {
-  readOnlyHint: true,
-  destructiveHint: false,
-  idempotentHint: true,
-  openWorldHint: false
-};
+import { fitAnswer } from '../fit-answer.ts';
+import { agentId, looking } from './agent-input.ts';
+import { waitTool } from './wait.ts';
 
 const activeAgent = z.looseObject({
   id: z.string(),
@@ -37,7 +26,7 @@ function listTool(host: Host): Tool {
     name: 'list',
     title: 'List agents',
     description:
-      'Agents of this workspace: running, queued, and the ids that ended last.',
+      'Agents started in this workspace: running, queued, and the ids that ended last.',
     input: z.strictObject({
       limit: z
         .number()
@@ -67,7 +56,7 @@ function listTool(host: Host): Tool {
         tip:
           active.length > 0
             ? 'wait_for_agents waits for them and gives their results.'
-            : 'Nothing is running. result gives the answer of an ended agent.'
+            : 'Nothing is running. result gives the answer of one that has ended.'
       };
     }
   });
@@ -88,64 +77,28 @@ function resultTool(host: Host): Tool {
     name: 'result',
     title: 'Result of an agent',
     description:
-      'The answer of one agent, or how far it is. Long answers come as head and tail; offset reads on, full_output names the file with all of it.',
+      'The answer of one agent, or how far it is; does not wait. A long answer comes truncated, as beginning and end: offset reads on, full_output names the file with all of it.',
     input: z.strictObject({
       agent_id: agentId,
-      offset: z.number().int().min(0).optional().describe('next_offset')
+      offset: z
+        .number()
+        .int()
+        .min(0)
+        .optional()
+        .describe('next_offset; 0: from the start')
     }),
     annotations: looking,
     _meta: { 'anthropic/maxResultSizeChars': 200_000 },
-    handle: async ({ agent_id, offset }) => {
+    handle: async ({ agent_id, offset }, { clientName }) => {
       const run = await host.tracker.run(agent_id);
-      if (run) return reportRun(run, host.store, host.tracker, offset);
+      if (run)
+        return fitAnswer(clientName, (chars) =>
+          reportRun(run, host.store, host.tracker, offset, chars)
+        );
       return {
         agent_id,
         status: 'not_found',
         message: 'No agent has this id in this workspace. Call list.'
-      };
-    }
-  });
-}
-
-function waitTool(host: Host): Tool {
-  return defineTool({
-    name: 'wait_for_agents',
-    title: 'Wait for agents',
-    description:
-      'Waits until agents end and gives their results: those named, or all that run now. Returns status "timeout" with what is done before your client would give up; then just call again, nothing is lost.',
-    input: z.strictObject({
-      timeout: z.number().min(0).max(604_800).default(300).describe('Seconds'),
-      agent_ids: z.array(agentId).min(1).max(500).optional(),
-      mode: z
-        .enum(['all', 'any'])
-        .default('all')
-        .describe('any: return at the first that ends')
-    }),
-    output: z.looseObject({ status: z.string() }),
-    annotations: looking,
-    handle: async ({ timeout, agent_ids, mode }, context) => {
-      const ids = agent_ids
-        ? await known(host, [...new Set(agent_ids)])
-        : (await host.tracker.active()).map(({ record }) => record.agent_id);
-      if (ids.length === 0) return nothingRunning(host);
-      const { finished, waiting, elapsedMs } = await waitWithProgress(
-        host,
-        { agentIds: ids, mode, seconds: timeout },
-        context
-      );
-      const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
-      const results = await reportAll(host, finished);
-      if (waiting.length === 0)
-        return { status: 'all_completed', elapsed_seconds, results };
-      const still_running = waiting.map(({ record }) => record.agent_id);
-      return {
-        status:
-          mode === 'any' && finished.length > 0 ? 'any_completed' : 'timeout',
-        elapsed_seconds,
-        still_running,
-        completed_results: results,
-        message:
-          'The rest goes on in the background. Call wait_for_agents again to wait on.'
       };
     }
   });
@@ -156,7 +109,7 @@ function cancelTool(host: Host): Tool {
     name: 'cancel_agent',
     title: 'Cancel an agent',
     description:
-      'Stops one agent and every process it started. Its output so far is kept.',
+      'Stops one agent and all that it started. Its output so far is kept.',
     input: z.strictObject({
       agent_id: agentId,
       reason: z.string().max(500).optional()
@@ -183,34 +136,8 @@ function cancelTool(host: Host): Tool {
         status: run.status,
         message: before?.outcome
           ? `It had ended before (${run.status}); nothing was changed.`
-          : `It is ${run.status}; result gives what it had said.`
+          : `It is ${run.status}; result {"agent_id":"${agent_id}"} gives what it had said.`
       };
     }
   });
-}
-
-async function known(host: Host, ids: string[]): Promise<string[]> {
-  for (const id of ids) if (!host.store.has(id)) throw unknownAgent(id);
-  return ids;
-}
-
-async function nothingRunning(host: Host): Promise<Record<string, unknown>> {
-  const ids = await host.recent(5);
-  const runs = await Promise.all(ids.map((id) => host.tracker.run(id)));
-  const recent = runs.filter((run) => run !== undefined);
-  return {
-    status: 'no_agents_running',
-    recent_results: await reportAll(host, recent),
-    message: 'No agent is running. These ended last.'
-  };
-}
-
-/** Several answers share what one answer may carry. */
-function reportAll(host: Host, runs: Run[]) {
-  const budget = Math.floor(inlineChars / Math.max(1, runs.length));
-  return Promise.all(
-    runs.map((run) =>
-      reportRun(run, host.store, host.tracker, undefined, budget)
-    )
-  );
 }

@@ -3,11 +3,12 @@ import { HostError } from '../../../core/errors.ts';
 import { chooseExperts } from '../../../core/opinions/choose-experts.ts';
 import { readContextFiles } from '../../../core/opinions/context-files.ts';
 import { questionPrompt, verdictOf } from '../../../core/opinions/question.ts';
-import { inlineChars, reportRun } from '../../../core/runs/report.ts';
+import { reportRun } from '../../../core/runs/report.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import { tailOf } from '../../../core/state/text-file.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
+import { fitAnswer } from '../fit-answer.ts';
 import { waitWithProgress } from '../wait-with-progress.ts';
 
 const defaultSeconds = 300;
@@ -22,18 +23,18 @@ export function secondOpinionTool(host: Host): Tool {
     name: 'second_opinion',
     title: 'Second opinion',
     description:
-      'Asks several engines the same question side by side, read-only, and gives every answer with its model, cost, time and verdict line. Waits like wait_for_agents; what is not done then goes on in the background.',
+      'Asks one engine or several the same question side by side, read-only, and gives every answer with its agent_id, model, cost, time and verdict line. Waits like wait_for_agents; the rest goes on in the background.',
     input: z.strictObject({
       question: z
         .string()
         .regex(/\S/, 'is empty')
-        .describe('With all they need to know: they see nothing else'),
+        .describe('All they need to know: they see nothing else'),
       engines: z
         .array(z.string().min(1).max(64))
         .min(1)
         .max(10)
         .optional()
-        .describe('Default: up to three that are ready'),
+        .describe('Such as "claude"; default: up to three ready ones'),
       system_prompt: z.string().min(1).max(100_000).optional(),
       context_files: z
         .array(z.string().min(1).max(4096))
@@ -109,23 +110,23 @@ async function answers(
   const runs = new Map(
     [...finished, ...waiting].map((run) => [run.record.agent_id, run])
   );
-  const budget = Math.floor(inlineChars / agentIds.length);
-  const opinions = await Promise.all(
-    agentIds
-      .flatMap((id) => runs.get(id) ?? [])
-      .map((run) => opinionOf(host, run, budget))
-  );
+  const asked = agentIds.flatMap((id) => runs.get(id) ?? []);
   const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
-  if (waiting.length === 0)
-    return { status: 'all_completed', elapsed_seconds, opinions };
-  return {
-    status: 'timeout',
-    elapsed_seconds,
-    opinions,
-    still_running: waiting.map(({ record }) => record.agent_id),
-    message:
-      'Some are still at it. Call wait_for_agents with still_running as agent_ids; nothing is lost.'
-  };
+  const standing =
+    waiting.length === 0
+      ? { status: 'all_completed', elapsed_seconds }
+      : {
+          status: 'timeout',
+          elapsed_seconds,
+          still_running: waiting.map(({ record }) => record.agent_id),
+          message:
+            'Some are still at it. Call wait_for_agents with still_running as agent_ids; nothing is lost.'
+        };
+  return fitAnswer(context.clientName, async (chars) => {
+    const budget = Math.floor(chars / agentIds.length);
+    const opinions = asked.map((run) => opinionOf(host, run, budget));
+    return { ...standing, opinions: await Promise.all(opinions) };
+  });
 }
 
 /** An engine's own words, and what it took. */
@@ -152,19 +153,20 @@ async function opinionOf(host: Host, run: Run, budget: number) {
   return {
     ...engine,
     model,
-    answer,
+    error,
+    error_code,
+    full_output,
+    verdict: status === 'completed' ? verdictOf(end) : null,
     ...(rest.truncated
       ? {
           truncated: true,
           total_chars: rest.total_chars,
-          next_offset: rest.next_offset
+          next_offset: rest.next_offset,
+          message: rest.message
         }
       : {}),
-    verdict: status === 'completed' ? verdictOf(end) : null,
+    answer,
     cost_usd,
-    seconds: duration_seconds,
-    error,
-    error_code,
-    full_output
+    seconds: duration_seconds
   };
 }

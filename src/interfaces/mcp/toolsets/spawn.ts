@@ -6,22 +6,23 @@ import type { Spawned } from '../../../core/runs/spawner.ts';
 import type { Host } from '../../../host.ts';
 import type { Access, Engine } from '../../../plugin.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
+import { agentId } from './agent-input.ts';
 import { secondOpinionTool } from './second-opinion.ts';
 
 const prompt = z
   .string()
   .min(1)
-  .describe('The whole task. The agent sees nothing of this conversation.');
+  .describe('The whole task: it sees nothing of this conversation');
 const timeout = z
   .number()
   .positive()
   .max(604_800)
-  .describe('Seconds until it is stopped');
+  .describe('Seconds until stopped; default 300 or more');
 const requestId = z
   .string()
   .min(1)
   .max(200)
-  .describe('Same id again: the same agent, not a second one');
+  .describe('Same id again: the agent it started before');
 
 const commonInput = {
   prompt,
@@ -38,15 +39,15 @@ const cliInput = {
     .min(1)
     .max(4096)
     .optional()
-    .describe('Directory inside the workspace; default: its root'),
+    .describe('Inside the workspace; default: its root'),
   access: z
     .enum(['read', 'write', 'full'])
     .optional()
-    .describe('read: look only; write: edit files; full (default): anything'),
+    .describe('read: look; write: edit files; full (default): all'),
   isolate: z
     .enum(['worktree'])
     .optional()
-    .describe('In a git worktree and branch of its own, from HEAD')
+    .describe('A git worktree and branch of its own, from HEAD')
 };
 
 /** One for all engines of a kind: each schema costs the start. */
@@ -113,10 +114,10 @@ function continueTool(host: Host): Tool {
     name: 'continue_agent',
     title: 'Continue an agent',
     description:
-      'Gives a finished agent a further prompt: a new agent on the same session, which remembers what was said and done. Same directory, access and model.',
+      'Gives an agent that has ended a further prompt: a new agent on the same session, which remembers what was said and done, if its engine can. Same directory, access and model.',
     input: z.strictObject({
-      agent_id: z.string().min(1).max(64),
-      prompt,
+      agent_id: agentId,
+      prompt: z.string().min(1).describe('It remembers what came before'),
       timeout: timeout.optional(),
       request_id: requestId.optional()
     }),
@@ -142,14 +143,20 @@ function continueTool(host: Host): Tool {
 }
 
 function describe(engine: Engine): string {
-  const kind =
+  const label = labelOf(engine);
+  const begins =
     engine.kind === 'cli'
-      ? 'Runs in the background in the workspace; returns an agent_id at once.'
-      : 'Text only: cannot read or change files. Returns an agent_id at once.';
+      ? `Starts ${label} in the background.`
+      : `Asks ${label} in the background.`;
+  const limits =
+    engine.kind === 'cli' ? '' : ' Text only: cannot read or change files.';
   const aliases = Object.keys(engine.models?.aliases ?? {});
   const models =
-    aliases.length === 0 ? '' : ` Models: ${aliases.join(', ')}, or a full id.`;
-  return `${engine.description} ${kind}${models}`.slice(0, 600);
+    aliases.length === 0 ? '' : ` Models: ${aliases.join(', ')} or a full id.`;
+  // What to do with the answer stays, however long the engine's own words.
+  const ends = `${limits} Gives an agent_id; wait_for_agents gives the answer.${models}`;
+  const room = 600 - begins.length - ends.length - 1;
+  return `${begins} ${engine.description.slice(0, room)}${ends}`;
 }
 
 /** What was started, what will happen, and the next call to make. */
@@ -211,8 +218,8 @@ function accessOf(record: RunRecord, asked: Access | undefined): string {
   return ` with access ${record.access} (${holder}${capped}) in ${record.cwd}`;
 }
 
-function next(agentId: string): string {
-  return `Next: wait_for_agents {"agent_ids":["${agentId}"]}, or go on and call result later.`;
+function next(id: string): string {
+  return `Next: wait_for_agents {"agent_ids":["${id}"]} gives its answer; do other work first if you have some.`;
 }
 
 /** API engines have neither: their schema does not list them. */
