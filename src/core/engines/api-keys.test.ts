@@ -51,6 +51,14 @@ test('any name in the file comes before any in the environment', () => {
   });
 });
 
+test.each(['$FIRST_KEY', '${FIRST_KEY}', '${env:FIRST_KEY}'])(
+  'a client that passes on %s itself gives no key',
+  (value) => {
+    const keys = keysOf({ FIRST_KEY: value, SECOND_KEY: 'a-$key' });
+    expect(keys.find(engine)?.value).toBe('a-$key');
+  }
+);
+
 test('empty ones are absent, and blanks at the ends do not count', () => {
   write('{"FIRST_KEY": "", "SECOND_KEY": " \\n"}');
   const keys = keysOf({ FIRST_KEY: '  ', SECOND_KEY: ' kept\n' });

@@ -14,6 +14,9 @@ export interface ApiKey {
   from: string;
 }
 
+/** What a client hands on that could not put a variable's value in. */
+const placeholder = /^\$(\w+|\{.*\})$/;
+
 interface ApiKeysOptions {
   /** Where `api_keys.json` may lie; the first that has a name wins. */
   directories: string[];
@@ -52,7 +55,8 @@ export class ApiKeys {
     }
     for (const name of keyNames) {
       const value = this.#environment[name]?.trim();
-      if (value) return { name, value, from: 'environment' };
+      if (value && !placeholder.test(value))
+        return { name, value, from: 'environment' };
     }
     return undefined;
   }
