@@ -1,5 +1,13 @@
 import { defineConfig } from 'vitest/config';
 
+/**
+ * Every test of the real CLIs, as `npm run test:engines` has them, or those
+ * of a file that is named; else the quick ones.
+ */
+const all =
+  process.env.TROUPE_TEST_ENGINES === 'all' ||
+  process.argv.some((word) => word.includes('testing/engines/'));
+
 export default defineConfig({
   test: {
     // One after the other: e2e tests look at the clock.
@@ -27,7 +35,8 @@ export default defineConfig({
         test: {
           name: 'engines',
           sequence: { groupOrder: 2 },
-          include: ['src/testing/engines/**/*.test.ts'],
+          include: [`src/testing/engines/${all ? '**/*' : 'quick'}.test.ts`],
+          globalSetup: ['src/testing/engines/nothing-left.ts'],
           testTimeout: 90_000,
           maxWorkers: 2
         }

@@ -87,6 +87,7 @@ export default {
   failure: codeOfText,
 
   probe: {
+    verified: { oldest: '2.1.290', newest: '2.1.329' },
     login: {
       args: ['auth', 'status'],
       read({ stdout }) {

@@ -28,7 +28,7 @@ export default {
   resumes: true,
   timeoutSeconds: 300,
   // It tries for 25 s, and for ever where there is no network.
-  retrySeconds: 8,
+  retrySeconds: 6,
   tools: (access) => (access === 'full' ? 'all' : `sandbox ${access}`),
 
   args(request) {
@@ -95,7 +95,7 @@ export default {
   failure: codeOfText,
 
   probe: {
-    verified: { oldest: '0.169.0', newest: '0.169.0' },
+    verified: { oldest: '0.153.4', newest: '0.169.0' },
     // All options stand before the word "resume".
     help: [['exec', '--help']],
     login: {

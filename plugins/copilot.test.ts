@@ -234,6 +234,10 @@ test.each([
   ['Error: No authentication information found.', 'not_logged_in'],
   ["Error: No session, task, or name matched '1'.", 'spawn_failed'],
   ["error: unexpected argument '--x' found", 'spawn_failed'],
+  [
+    "Request exceeds the model's prompt budget after reserving output (9 tokens; limit 8).",
+    'context_too_long'
+  ],
   ['Segmentation fault', undefined]
 ])('"%s" means %s', (words, code) => {
   expect(copilot.failure(words)).toBe(code);

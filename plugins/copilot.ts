@@ -40,7 +40,7 @@ export default {
   takesSessionId: true,
   timeoutSeconds: 600,
   // Its five attempts take up to a minute.
-  retrySeconds: 8,
+  retrySeconds: 6,
   tools: (access) => (access === 'full' ? 'all' : tools(access).join(', ')),
 
   args: ({ access, model, sessionId, newSessionId }) => [

@@ -70,6 +70,8 @@ export default {
   failure: codeOfText,
 
   probe: {
+    // We have never seen its help, nor any version of it.
+    help: [],
     login: {
       args: ['status', '--format', 'json'],
       read({ stdout }) {

@@ -222,6 +222,9 @@ test.each([
   ['Slow down\nPlease wait and try again later. … a quota', 'rate_limited'],
   ['You exceeded your current quota. … try again later', 'quota'],
   ['models/x is not found for API version v1beta', 'model_not_found'],
+  ['The model `x` does not exist', 'model_not_found'],
+  ['Requested entity was not found.', 'model_not_found'],
+  ['{"error":{"code":402,"message":"Pay first"}}', 'quota'],
   ['{"error":{"code":503,"message":"Overloaded"}}', 'provider_error'],
   ['exception TypeError: fetch failed sending request', 'network'],
   ['Ripgrep is not available. Falling back.', undefined]

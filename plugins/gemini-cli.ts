@@ -122,7 +122,7 @@ export default {
   failure: codeOfText,
 
   probe: {
-    verified: { oldest: '0.61.0', newest: '0.61.0' },
+    verified: { oldest: '0.57.0', newest: '0.61.0' },
     loginHint: 'Run "gemini" and sign in, or set GEMINI_API_KEY.'
   }
 } satisfies CliEngine;
@@ -207,7 +207,8 @@ const CODES: [RegExp, FailureCode][] = [
   [/exceeded your current quota|exhausted your|billing/i, 'quota'],
   [/usage limit|quota exceeded|"code":402\b/i, 'quota'],
   [/token count .{0,40}exceeds|context (window|length)/i, 'context_too_long'],
-  [/models?\b.{0,80}not (found|supported)|"code":404\b/i, 'model_not_found'],
+  [/models?\b.{0,80}not (found|supported|exist)/i, 'model_not_found'],
+  [/"code":404\b|requested entity was not found/i, 'model_not_found'],
   [/api key not valid|"code":40[13]\b|unauthenticated/i, 'auth'],
   [/wait and try again later|"code":429\b|exhausted/i, 'rate_limited'],
   [/blocked due to|prohibited content|recitation/i, 'content_refused'],

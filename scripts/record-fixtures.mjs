@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /**
- * Records what the real CLIs print: `node scripts/record-fixtures.mjs`.
+ * Records what the real CLIs print: `npm run test:engines -- --record`, which
+ * calls this with the pinned versions on PATH.
  *
  * Runs the CLIs of `cases` (from PATH) against our own model server on loopback,
  * with the arguments their plugins give, and stores each run as

@@ -2,10 +2,17 @@
 /**
  * Tests against the real CLIs: `npm run test:engines`.
  *
- * Installs the pinned versions into .cache/engines once, then runs the
- * project "engines". TROUPE_TEST_CLIS names a folder that has them already.
- * Their model is ours, on loopback: no account, no network. More arguments go
- * to vitest. `--install` installs and does nothing else.
+ * Installs the pinned versions into .cache/engines once, then runs the whole
+ * project "engines"; `npm test` runs its quick part. TROUPE_TEST_CLIS names a
+ * folder that has the programs already. Their model is ours, on loopback: no
+ * account, no network.
+ *
+ *     --install          install, and do nothing else
+ *     --record [FILTER]  record plugins/fixtures/ anew, and do nothing else
+ *     --table            after a run without failures, write its table into
+ *                        docs/engines.md
+ *
+ * More arguments go to vitest.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -15,26 +22,57 @@ import {
   rmSync,
   writeFileSync
 } from 'node:fs';
-import { join } from 'node:path';
-
-const versions = {
-  '@anthropic-ai/claude-code': '2.1.329',
-  '@openai/codex': '0.169.0'
-};
+import { delimiter, join } from 'node:path';
+import { versions } from './engine-versions.mjs';
+import { writeTable } from './engines-table.mjs';
+import { installEngines } from './install-engines.mjs';
 
 const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache', 'engines');
+const programs =
+  process.env.TROUPE_TEST_CLIS ?? join(folder, 'node_modules', '.bin');
 const installed = join(folder, 'installed.json');
-const wanted = JSON.stringify(versions);
+const dependencies = Object.fromEntries(
+  Object.values(versions).map((one) => [one.package, one.version])
+);
+const wanted = JSON.stringify(dependencies);
+const [first, ...rest] = process.argv.slice(2);
 
 if (!process.env.TROUPE_TEST_CLIS && !isInstalled()) install();
-if (process.argv.includes('--install')) process.exit();
-run(process.execPath, ['scripts/build.mjs'], root);
-run(
-  'npx',
-  ['vitest', 'run', '--project', 'engines', ...process.argv.slice(2)],
-  root
-);
+if (first === '--record') record(rest);
+else if (first === '--table') test(rest, writeTable);
+else if (first !== '--install') test(process.argv.slice(2));
+
+function record(filter) {
+  const PATH = [programs, process.env.PATH].join(delimiter);
+  run(process.execPath, ['scripts/record-fixtures.mjs', ...filter], root, {
+    PATH
+  });
+}
+
+function test(more, onSuccess) {
+  run(process.execPath, ['scripts/build.mjs'], root);
+  const results = join(folder, 'results.json');
+  const runs = join(folder, 'runs.jsonl');
+  mkdirSync(folder, { recursive: true });
+  rmSync(runs, { force: true });
+  const reporters = ['default', 'json'].map((name) => `--reporter=${name}`);
+  run(
+    'npx',
+    [
+      ...['vitest', 'run', '--project', 'engines', ...reporters],
+      ...[`--outputFile.json=${results}`, ...more]
+    ],
+    root,
+    {
+      TROUPE_TEST_ENGINES: 'all',
+      TROUPE_ENGINE_RUNS: runs,
+      // Nothing is left out where the programs were just installed.
+      TROUPE_CI: '1'
+    }
+  );
+  onSuccess?.(results, runs);
+}
 
 /** An installation that was cut short has no such note. */
 function isInstalled() {
@@ -43,23 +81,16 @@ function isInstalled() {
 
 function install() {
   rmSync(installed, { force: true });
-  mkdirSync(folder, { recursive: true });
-  const manifest = { private: true, dependencies: versions };
-  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
-  // It warns of Claude Code's "engines"; the program is native and runs.
-  run(
-    'npm',
-    ['install', '--no-audit', '--no-fund', '--loglevel=error'],
-    folder
-  );
-  // Puts the native program in place where npm does not run scripts.
-  const claude = join(folder, 'node_modules', '@anthropic-ai', 'claude-code');
-  run(process.execPath, ['install.cjs'], claude);
+  installEngines(folder, dependencies);
   writeFileSync(installed, wanted);
 }
 
-function run(command, args, cwd) {
-  const { status, error } = spawnSync(command, args, { cwd, stdio: 'inherit' });
+function run(command, args, cwd, env = {}) {
+  const { status, error } = spawnSync(command, args, {
+    cwd,
+    stdio: 'inherit',
+    env: { ...process.env, ...env }
+  });
   if (error) throw error;
   if (status !== 0) process.exit(status ?? 1);
 }

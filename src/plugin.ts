@@ -172,8 +172,8 @@ export interface CliEngine extends EngineBasics {
     /** The versions this plugin was tested with: `1.2.3`, both included. */
     verified?: { oldest: string; newest: string };
     /**
-     * Arguments that print help, for each place that tells flags. Every flag
-     * that `args` gives has to be in one of them. Default `--help`.
+     * Arguments that print help, for each place that tells flags of `args`.
+     * Default `--help` when `verified` is there; `[]`: no flag is checked.
      */
     help?: string[][];
     /** Flags that work though no help tells them. */

@@ -1,16 +1,17 @@
 import { describe, expect } from 'vitest';
 import { claude, testWith } from './clis.ts';
 import { endingSuite } from './ending-suite.ts';
+import { failingSuite } from './failing-suite.ts';
 import { sessionSuite } from './session-suite.ts';
 import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
 const test = testWith(claude);
-const closedPort = 'http://127.0.0.1:9';
 
-turnSuite(claude);
+turnSuite(claude, { reads: ['CLAUDE.md'] });
 sessionSuite(claude);
 endingSuite(claude);
+failingSuite(claude);
 
 describe('Claude Code', () => {
   test('answers with usage, cost and session', async () => {
@@ -53,26 +54,15 @@ describe('Claude Code', () => {
       expect(body).toMatchObject({ model: expect.stringMatching(sent) });
     });
 
-  for (const [name, prompt, error_code, error] of [
-    ['400', '[[status: 400 | Bad]]', 'provider_error', /400 Bad/],
-    ['401', '[[status: 401 | Wrong key]]', 'auth', /401 Wrong key/],
-    ['402', '[[status: 402 | Pay first]]', 'quota', /402 Pay first/],
-    ['404', '[[status: 404 | No]]', 'model_not_found', /selected model/],
-    ['429', '[[status: 429 | Slow down]]', 'rate_limited', /Slow down/],
-    ['500', '[[status: 500 | Broken]]', 'provider_error', /500 Broken/],
-    ['529', '[[status: 529 | Overloaded]]', 'provider_error', /529/]
-  ] as const)
-    test(`the API's ${name} is ${error_code} within 20 s`, async () => {
-      const stage = await createStage(claude);
-      const result = await stage.run(prompt, { timeout: 20 });
-      expect(result).toMatchObject({ status: 'failed', error_code });
-      expect(result.error).toMatch(error);
+  test('529 is provider_error within 20 s', async () => {
+    const stage = await createStage(claude);
+    const prompt = '[[status: 529 | Overloaded]]';
+    const result = await stage.run(prompt, { timeout: 20 });
+    expect(result).toMatchObject({
+      status: 'failed',
+      error_code: 'provider_error',
+      error: expect.stringContaining('529')
     });
-
-  test('a refused connection is network within 20 s', async () => {
-    const stage = await createStage(claude, { baseUrl: closedPort });
-    const result = await stage.run('hello', { timeout: 20 });
-    expect(result).toMatchObject({ status: 'failed', error_code: 'network' });
   });
 
   test('without a key or a login it is not_logged_in', async () => {

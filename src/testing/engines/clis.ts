@@ -19,6 +19,8 @@ export interface RealCli {
   login: Record<string, string>;
   /** What it needs to know that no variable tells. */
   settings?: { file: string; text: string };
+  /** In HOME: ended in its first second it leaves this, and the next waits. */
+  lock?: string;
 }
 
 export const claude: RealCli = {
@@ -43,7 +45,9 @@ export const copilot: RealCli = {
   login: {
     COPILOT_OFFLINE: 'true',
     COPILOT_PROVIDER_API_KEY: 'test-key',
-    COPILOT_MODEL: 'test-model'
+    COPILOT_MODEL: 'test-model',
+    // It counts before it asks, and takes an unknown model for a small one.
+    COPILOT_PROVIDER_MAX_PROMPT_TOKENS: '1000000'
   }
 };
 
@@ -56,7 +60,8 @@ export const geminiCli: RealCli = {
   settings: {
     file: '.gemini/settings.json',
     text: '{"security": {"auth": {"selectedType": "gemini-api-key"}}}'
-  }
+  },
+  lock: '.gemini/projects.json.lock'
 };
 
 export const allClis = [claude, codex, copilot, geminiCli];

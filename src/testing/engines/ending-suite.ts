@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { processTable } from '../../adapters/child-process/process-table.ts';
 import { claimOf } from '../../core/runs/run-files.ts';
-import { linesOf, processesOf } from '../probe-agent.ts';
+import { processesOf } from '../probe-agent.ts';
 import { until } from '../until.ts';
 import { type RealCli, testWith } from './clis.ts';
-import { createStage, type Stage, type StageOptions } from './stage.ts';
+import { createStage, inTheMiddleOfATool, type Stage } from './stage.ts';
 
 /** Stops take 3 s of grace before KILL; this is what a user is promised. */
 const promisedMs = 5000;
@@ -31,9 +31,35 @@ export function endingSuite(cli: RealCli): void {
       });
     });
 
+    test('cancel_agent while the model says nothing leaves no process', async () => {
+      const stage = await createStage(cli);
+      const id = await stage.start('[[say: Half an ans]] [[hang]]');
+      await asked(stage);
+      await stage.server.call('cancel_agent', { agent_id: id });
+      expect(processesOf(id)).toEqual([]);
+      expect(await stage.result(id)).toMatchObject({
+        success: false,
+        status: 'canceled',
+        error_code: 'canceled'
+      });
+    });
+
+    test('a model that says nothing for too long is an idle_timeout', async () => {
+      const settings = { idleTimeoutSeconds: 8 };
+      const stage = await createStage(cli, { settings });
+      const id = await stage.start('[[hang]]');
+      expect(await stage.result(id)).toMatchObject({
+        success: false,
+        status: 'timeout',
+        error_code: 'idle_timeout'
+      });
+      expect(stage.bodies()).not.toEqual([]);
+      await gone(id, promisedMs);
+    });
+
     test('a timeout in the middle of a tool leaves no process', async () => {
-      const { stage, id } = await inTheMiddleOfATool(cli, { timeout: 6 });
-      await gone(id, 6000 + promisedMs);
+      const { stage, id } = await inTheMiddleOfATool(cli, { timeout: 8 });
+      await gone(id, 8000 + promisedMs);
       expect(await stage.result(id)).toMatchObject({
         success: false,
         status: 'timeout',
@@ -44,7 +70,7 @@ export function endingSuite(cli: RealCli): void {
     test('a server killed in the middle of a turn: the next has the result', async () => {
       const stage = await createStage(cli);
       const id = await stage.start('[[sleep: 2500]] [[say: Still here.]]');
-      await until('the request', () => stage.bodies()[0]);
+      await asked(stage);
       stage.server.child.kill('SIGKILL');
       await stage.server.exited;
       await stage.serve();
@@ -93,23 +119,6 @@ const leavings: Record<string, (stage: Stage) => void> = {
   'loses its client': (stage) => stage.server.child.stdin?.end()
 };
 
-/** An agent whose tool's shell runs, with a child, and never ends. */
-async function inTheMiddleOfATool(
-  cli: RealCli,
-  more: Record<string, unknown> = {},
-  options: StageOptions = {}
-): Promise<{ stage: Stage; id: string }> {
-  const stage = await createStage(cli, options);
-  const file = join(stage.workspace.path, 'pids');
-  const command = `sh -c 'echo $$ >${file}; tail -f /dev/null; :'; echo done`;
-  const id = await stage.start(`[[shell: ${command}]] [[say: Never.]]`, more);
-  // Created first, written to then.
-  const tool = await until('the tool', () => linesOf(file)?.[0] || undefined);
-  // The mark is what tells later that nothing is left.
-  expect(processesOf(id)).toContain(Number(tool));
-  return { stage, id };
-}
-
 /** The program itself: the supervisor's child that is no watchdog. */
 function cliOf({ workspace }: Stage, id: string): number {
   const directory = join(workspace.path, '.agents', 'spawns', id);
@@ -120,6 +129,10 @@ function cliOf({ workspace }: Stage, id: string): number {
   );
   if (!cli) throw new Error(`No CLI of ${id} runs.`);
   return cli.pid;
+}
+
+async function asked(stage: Stage): Promise<void> {
+  await until('the request', () => stage.turns()[0]);
 }
 
 async function gone(id: string, withinMs: number): Promise<void> {

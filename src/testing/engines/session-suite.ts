@@ -1,18 +1,21 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { until } from '../until.ts';
 import { type RealCli, testWith } from './clis.ts';
 import { createStage } from './stage.ts';
 
 /** What the model server counts for one answer. */
-const usageOfATurn = {
+const counted = {
   prompt_tokens: 10,
   completion_tokens: 5,
   total_tokens: 15
 };
 
 /** Turns that follow each other in one session of a real CLI. */
-export function sessionSuite(cli: RealCli): void {
+export function sessionSuite(cli: RealCli, { countsTokens = true } = {}): void {
   const test = testWith(cli);
+  const usageOfATurn = countsTokens ? counted : null;
 
   describe('a session', () => {
     test('goes on with continue_agent, and the model sees what was said', async () => {
@@ -49,6 +52,8 @@ export function sessionSuite(cli: RealCli): void {
         success: true,
         session_id: before.session_id
       });
+      const file = join(stage.workspace.path, 'inner', 'no.txt');
+      expect(existsSync(file)).toBe(false);
       const body = stage.bodies().at(-1);
       for (const part of ['Remember 4711.', 'I will.', 'inner'])
         expect(body).toContain(part);
@@ -93,10 +98,7 @@ export function sessionSuite(cli: RealCli): void {
       const first = await stage.start('[[say: One.]]');
       await stage.result(first);
       const second = await stage.resume(first, 'Wait. [[hang]]');
-      await until(
-        'the request of the second turn',
-        () => stage.bodies().at(-1)?.includes('Wait.') || undefined
-      );
+      await until('its request', () => stage.isAsked('Wait. [[hang]]'));
       await stage.server.call('cancel_agent', { agent_id: second });
       const third = await stage.resume(second, '[[say: Three.]]');
       expect(await stage.result(third)).toMatchObject({
@@ -105,6 +107,22 @@ export function sessionSuite(cli: RealCli): void {
         usage: usageOfATurn
       });
       expect(stage.bodies().at(-1)).toContain('One.');
+    });
+
+    test('can be continued though its first turn was canceled', async () => {
+      const stage = await createStage(cli);
+      const first = await stage.start('Remember 4711. [[hang]]');
+      await until('the request', () => stage.isAsked('Remember 4711.'));
+      await stage.server.call('cancel_agent', { agent_id: first });
+      const { session_id } = await stage.result(first);
+      const second = await stage.resume(first, '[[say: It was 4711.]]');
+      expect(await stage.result(second)).toMatchObject({
+        success: true,
+        result: 'It was 4711.',
+        session_id
+      });
+      expect(session_id).toEqual(expect.any(String));
+      expect(stage.bodies().at(-1)).toContain('Remember 4711.');
     });
   });
 }

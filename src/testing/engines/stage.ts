@@ -1,8 +1,19 @@
-import { onTestFinished } from 'vitest';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
 import { type McpClient, startServer } from '../mcp-client.ts';
-import { type ModelServer, startModelServer } from '../model-server/server.ts';
+import { apiOf, aside } from '../model-server/apis.ts';
+import { record } from '../model-server/json.ts';
+import {
+  type ModelServer,
+  startModelServer,
+  type Turn
+} from '../model-server/server.ts';
+import { linesOf, processesOf } from '../probe-agent.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
+import { until } from '../until.ts';
 import { furnishHome, type RealCli, userEnvironment } from './clis.ts';
+import { noteRun } from './run-notes.ts';
 
 export interface StageOptions {
   /** In place of the model server's address. */
@@ -14,6 +25,8 @@ export interface StageOptions {
   /** Added to the user's environment. */
   env?: (stage: Pick<Stage, 'model' | 'workspace'>) => Record<string, string>;
   flags?: string[];
+  /** Of its engine, beside the address. */
+  settings?: object;
   /** Leaves HOME empty. */
   unfurnished?: boolean;
 }
@@ -65,12 +78,14 @@ export class Stage {
   ): Promise<string> {
     const { tool } = this.cli;
     const input = { prompt, timeout: 60, ...more };
+    this.#unlock();
     return startedId(await this.server.call(tool, input));
   }
 
   /** Continues an agent, which must start. */
   async resume(agent_id: string, prompt: string): Promise<string> {
     const input = { agent_id, prompt, timeout: 60 };
+    this.#unlock();
     return startedId(await this.server.call('continue_agent', input));
   }
 
@@ -81,6 +96,7 @@ export class Stage {
         agent_ids: [agentId]
       });
       if (data.status === 'timeout') continue;
+      noteRun(this.cli.name, this.workspace.path, agentId);
       return (await this.server.call('result', { agent_id: agentId })).data;
     }
   }
@@ -92,9 +108,33 @@ export class Stage {
 
   /** Bodies of the model requests, as the model got them. */
   bodies(): string[] {
-    return this.model.requests
-      .filter(({ method }) => method === 'POST')
-      .map(({ body }) => JSON.stringify(body));
+    return this.#posts().map(({ body }) => JSON.stringify(body));
+  }
+
+  /** Whether the last turn is about these words. */
+  isAsked(words: string): boolean {
+    return this.turns().at(-1)?.prompt.includes(words) ?? false;
+  }
+
+  /** Requests of the conversation, without those beside it. */
+  turns(): Turn[] {
+    return this.#posts().flatMap(({ path, body }, index) => {
+      const { pathname } = new URL(path, 'http://localhost');
+      const api = aside(pathname, body) ? undefined : apiOf(pathname);
+      return api ? [api.readTurn(record(body), index, pathname)] : [];
+    });
+  }
+
+  #posts() {
+    return this.model.requests.filter(({ method }) => method === 'POST');
+  }
+
+  /** One agent at a time starts on a stage, so nobody holds it any more. */
+  #unlock(): void {
+    const { lock } = this.cli;
+    if (!lock) return;
+    const path = join(this.workspace.home, lock);
+    rmSync(path, { recursive: true, force: true });
   }
 
   async remove(): Promise<void> {
@@ -118,12 +158,30 @@ export async function createStage(
   if (!options.unfurnished) furnishHome(workspace.home, [cli]);
   if (!options.unconfigured) {
     const baseUrl = options.baseUrl ?? model.url;
-    configure(workspace, { [cli.name]: { baseUrl } });
+    configure(workspace, { [cli.name]: { baseUrl, ...options.settings } });
   }
   const stage = new Stage(cli, workspace, model, options);
   onTestFinished(() => stage.remove());
   await stage.serve();
   return stage;
+}
+
+/** An agent whose tool's shell runs, with a child, and never ends. */
+export async function inTheMiddleOfATool(
+  cli: RealCli,
+  more: Record<string, unknown> = {},
+  options: StageOptions = {}
+): Promise<{ stage: Stage; id: string }> {
+  const stage = await createStage(cli, options);
+  const file = join(stage.workspace.path, 'pids');
+  // Gemini CLI takes "sh -c" off the beginning of a command.
+  const command = `:; sh -c 'echo $$ >${file}; tail -f /dev/null; :'; echo no`;
+  const id = await stage.start(`[[shell: ${command}]] [[say: Never.]]`, more);
+  // Created first, written to then.
+  const tool = await until('the tool', () => linesOf(file)?.[0] || undefined);
+  // The mark is what tells later that nothing is left.
+  expect(processesOf(id)).toContain(Number(tool));
+  return { stage, id };
 }
 
 /** Writes the `engines` of a troupe.config.json. */

@@ -6,11 +6,12 @@ import { type RealCli, testWith } from './clis.ts';
 import { createStage } from './stage.ts';
 
 /** One turn of a real CLI: what it is told, does and answers. */
-export function turnSuite(cli: RealCli): void {
+export function turnSuite(cli: RealCli, { reads }: { reads: string[] }): void {
   const test = testWith(cli);
 
-  describe('a turn', () => {
-    // As root too, though Claude Code refuses that where it is not told to.
+  // Claude Code refuses root full access where it is not told to.
+  describe(`a turn${process.getuid?.() === 0 ? ' as root' : ''}`, () => {
+    // Nobody has trusted these directories, and they are no repositories.
     test('full access writes files in the directory asked for', async () => {
       const stage = await createStage(cli);
       stage.workspace.write('deep/er/.keep', '');
@@ -71,12 +72,6 @@ export function turnSuite(cli: RealCli): void {
       expect(result).toMatchObject({ success: true, result: text });
     });
 
-    test('an answer that was cut off is no success', async () => {
-      const stage = await createStage(cli);
-      const result = await stage.run('[[say: Half an ans]] [[drop]]');
-      expect(result).toMatchObject({ success: false, status: 'failed' });
-    });
-
     test('a repository is worked on like any other directory', async () => {
       const stage = await createStage(cli);
       const { path } = stage.workspace;
@@ -84,6 +79,19 @@ export function turnSuite(cli: RealCli): void {
       const prompt = '[[shell: printf hi > note.txt]] [[say: Wrote it.]]';
       expect(await stage.run(prompt)).toMatchObject({ success: true });
       expect(readFileSync(join(path, 'note.txt'), 'utf8')).toBe('hi');
+    });
+
+    test(`what it reads of its directory by itself: ${reads}`, async () => {
+      const stage = await createStage(cli);
+      const files = ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md'];
+      for (const name of files)
+        stage.workspace.write(name, `This was read in ${name}.\n`);
+      await stage.run('[[say: Hello.]]');
+      const body = stage.bodies().at(-1) ?? '';
+      const told = files.filter((name) =>
+        body.includes(`This was read in ${name}.`)
+      );
+      expect(told).toEqual(reads);
     });
 
     test('a CLI that is not installed is told at once', async () => {

@@ -41,6 +41,16 @@ export interface Turn {
   requestIndex: number;
   /** Names of the tools on offer, `namespace/name` within a namespace. */
   tools: string[];
+  /** The same with what is said of each. */
+  offers: Offer[];
+}
+
+/** A tool as the model is told of it. */
+export interface Offer {
+  name: string;
+  description: string;
+  /** Of its arguments; none while the model knows the name only. */
+  schema?: Record<string, unknown>;
 }
 
 export function isToolAction(action: Action): action is ToolAction {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { ToolAction, Turn } from './actions.ts';
+import type { Offer, ToolAction, Turn } from './actions.ts';
 import type { Answer, StopReason, Tokens, ToolCall } from './answer.ts';
 import { pieces, sendJson } from './answer.ts';
 import { type Json, record, records, string } from './json.ts';
@@ -29,8 +29,19 @@ export function readTurn(body: Json, requestIndex: number): Turn {
     toolResults,
     model: string(body.model),
     requestIndex,
-    tools: records(body.tools).map((tool) => string(record(tool.function).name))
+    tools: offersOf(body).map(({ name }) => name),
+    offers: offersOf(body)
   };
+}
+
+function offersOf(body: Json): Offer[] {
+  return records(body.tools)
+    .map((tool) => record(tool.function))
+    .map(({ name, description, parameters }) => ({
+      name: string(name),
+      description: string(description),
+      schema: record(parameters)
+    }));
 }
 
 /** The call that Copilot CLI's own tools take for an action. */

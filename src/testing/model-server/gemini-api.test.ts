@@ -58,6 +58,13 @@ test('what Gemini CLI says of its session is no part of a prompt', async () => {
   expect(partsOf(answer)).toEqual([{ text: 'yes' }]);
 });
 
+test('a prompt that follows one without an answer is read alone', async () => {
+  const contents = [user({ text: '[[say: old]]' }, { text: '[[say: new]]' })];
+  const response = await post('generateContent', { contents });
+  const answer = record(await response.json());
+  expect(partsOf(answer)).toEqual([{ text: 'new' }]);
+});
+
 test('a streamed answer is one event a piece, and then its usage', async () => {
   const contents = [user({ text: '[[say: a\u2028b]] [[usage: 1200 34 200]]' })];
   const response = await post('streamGenerateContent?alt=sse', { contents });

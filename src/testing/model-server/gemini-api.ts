@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { ToolAction, Turn } from './actions.ts';
+import type { Offer, ToolAction, Turn } from './actions.ts';
 import type { Answer, StopReason, Tokens, ToolCall } from './answer.ts';
 import { pieces, sendJson } from './answer.ts';
 import { type Json, record, records, string } from './json.ts';
@@ -12,11 +12,12 @@ export function readTurn(body: Json, requestIndex: number, path: string): Turn {
     if (content.role === 'model') continue;
     const parts = records(content.parts);
     const results = parts.filter((part) => 'functionResponse' in part);
+    // What was not answered before stands in front of it.
     const said = parts
       .map((part) => string(part.text).trim())
       .filter((text) => text !== '' && !isContext(text))
-      .join('\n');
-    if (said !== '' && results.length === 0) {
+      .at(-1);
+    if (said !== undefined && results.length === 0) {
       prompt = said;
       toolResults = [];
     }
@@ -30,10 +31,19 @@ export function readTurn(body: Json, requestIndex: number, path: string): Turn {
     toolResults,
     model: modelOf(path),
     requestIndex,
-    tools: records(body.tools)
-      .flatMap((tool) => records(tool.functionDeclarations))
-      .map((tool) => string(tool.name))
+    tools: offersOf(body).map(({ name }) => name),
+    offers: offersOf(body)
   };
+}
+
+function offersOf(body: Json): Offer[] {
+  return records(body.tools)
+    .flatMap((tool) => records(tool.functionDeclarations))
+    .map((tool) => ({
+      name: string(tool.name),
+      description: string(tool.description),
+      schema: record(tool.parametersJsonSchema ?? tool.parameters)
+    }));
 }
 
 /** The call that Gemini CLI's own tools take for an action. */

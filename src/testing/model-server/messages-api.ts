@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { ToolAction, Turn } from './actions.ts';
+import type { Offer, ToolAction, Turn } from './actions.ts';
 import type { Answer, StopReason, Tokens, ToolCall } from './answer.ts';
 import { eventStream, pieces, sendJson } from './answer.ts';
 import { type Json, record, records, string } from './json.ts';
@@ -44,8 +44,26 @@ export function readTurn(body: Json, requestIndex: number): Turn {
     toolResults,
     model: string(body.model),
     requestIndex,
-    tools: records(body.tools).map((tool) => string(tool.name))
+    tools: records(body.tools).map((tool) => string(tool.name)),
+    offers: offersOf(body)
   };
+}
+
+/** What Claude Code defers is named in a message until it is looked up. */
+function offersOf(body: Json): Offer[] {
+  const offers = records(body.tools).map((tool) => ({
+    name: string(tool.name),
+    description: string(tool.description),
+    schema: record(tool.input_schema)
+  }));
+  const loaded = new Set(offers.map(({ name }) => name));
+  const deferred = records(body.messages)
+    .flatMap(({ role, content }) =>
+      role === 'system' ? resultText(content).split('\n') : []
+    )
+    .filter((line) => /^mcp__\w+$/.test(line) && !loaded.has(line))
+    .map((name) => ({ name, description: '' }));
+  return [...offers, ...deferred];
 }
 
 /** The call that Claude Code's own tools take for an action. */

@@ -4,7 +4,7 @@ import type { Turn } from './actions.ts';
 import type { Answer, StopReason, Tokens, ToolCall } from './answer.ts';
 import { eventStream, pieces, sendJson } from './answer.ts';
 import { type Json, records, string } from './json.ts';
-import { toolNames } from './responses-tools.ts';
+import { offersIn } from './responses-tools.ts';
 
 export { toolCall } from './responses-tools.ts';
 
@@ -28,7 +28,8 @@ export function readTurn(body: Json, requestIndex: number): Turn {
     toolResults,
     model: string(body.model),
     requestIndex,
-    tools: toolNames(body)
+    tools: offersIn(body).map(({ name }) => name),
+    offers: offersIn(body)
   };
 }
 

@@ -1,24 +1,35 @@
-import type { ToolAction, Turn } from './actions.ts';
+import type { Offer, ToolAction, Turn } from './actions.ts';
 import type { ToolCall } from './answer.ts';
-import { type Json, records, string } from './json.ts';
+import { type Json, record, records, string } from './json.ts';
 
 /** Codex offers its model one tool that runs JavaScript, and all others in it. */
 const CODE_MODE = 'functions/exec';
 
 /** `name`, or `namespace/name`. Newer models get theirs as an input item. */
-export function toolNames(body: Json): string[] {
+export function offersIn(body: Json): Offer[] {
   const added = records(body.input)
     .filter((item) => item.type === 'additional_tools')
     .flatMap((item) => records(item.tools));
   return [...records(body.tools), ...added].flatMap((tool) => {
     const name = string(tool.name) || string(tool.type);
-    if (tool.type !== 'namespace') return [name];
-    return records(tool.tools).map((inner) => `${name}/${string(inner.name)}`);
+    if (tool.type !== 'namespace') return [offer(name, tool)];
+    return records(tool.tools).map((inner) =>
+      offer(`${name}/${string(inner.name)}`, inner)
+    );
   });
+}
+
+function offer(name: string, { description, parameters }: Json): Offer {
+  const schema = record(parameters);
+  return { name, description: string(description), schema };
 }
 
 /** The call that Codex's own tools take for an action. */
 export function toolCall(action: ToolAction, turn: Turn): ToolCall {
+  if (action.do === 'tool' && turn.tools.includes(`functions/${action.name}`)) {
+    const freeform = string(record(action.arguments).input);
+    return { name: action.name, namespace: 'functions', freeform, input: {} };
+  }
   const call = directCall(action, turn);
   if (!turn.tools.includes(CODE_MODE)) return call;
   const name = call.namespace ? `${call.namespace}__${call.name}` : call.name;

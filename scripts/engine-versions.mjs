@@ -1,0 +1,7 @@
+/** The packages of the agents' programs, at the versions that are tested. */
+export const versions = {
+  claude: { package: '@anthropic-ai/claude-code', version: '2.1.329' },
+  codex: { package: '@openai/codex', version: '0.169.0' },
+  copilot: { package: '@github/copilot', version: '1.0.102' },
+  'gemini-cli': { package: '@google/gemini-cli', version: '0.61.0' }
+};

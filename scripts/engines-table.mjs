@@ -1,0 +1,81 @@
+/**
+ * What a run of the tests against the real CLIs has shown, as the table of
+ * docs/engines.md.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { versions } from './engine-versions.mjs';
+
+const page = join(import.meta.dirname, '..', 'docs', 'engines.md');
+const begin = '<!-- verified:begin -->';
+const end = '<!-- verified:end -->';
+
+/**
+ * @param resultsFile the JSON report of vitest
+ * @param runsFile how the agents ended, one JSON object a line
+ */
+export function writeTable(resultsFile, runsFile) {
+  const text = readFileSync(page, 'utf8');
+  const [before, rest] = text.split(begin);
+  const [, after] = rest?.split(end) ?? [];
+  if (after === undefined)
+    throw new Error(`docs/engines.md lacks ${begin} or ${end}.`);
+  const { testResults, startTime } = JSON.parse(
+    readFileSync(resultsFile, 'utf8')
+  );
+  const runs = readFileSync(runsFile, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+  const table = tableOf(testResults, runs, new Date(startTime));
+  writeFileSync(page, `${before}${begin}\n${table}\n${end}${after}`);
+}
+
+/** @returns a markdown table, one row an engine */
+export function tableOf(testResults, runs, date) {
+  const rows = Object.entries(versions).map(([engine, { version }]) => [
+    `\`${engine}\``,
+    version,
+    date.toISOString().slice(0, 10),
+    verified(groupsOf(engine, testResults)),
+    exits(runs.filter((run) => run.engine === engine))
+  ]);
+  const head = ['Engine', 'Version', 'Date', 'Tests passed', 'Exit codes'];
+  return [head, head.map(() => '---'), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n');
+}
+
+/** What passed, in the words of the group it belongs to, one a test. */
+function groupsOf(engine, testResults) {
+  return testResults.flatMap(({ name, assertionResults }) => {
+    const file = basename(name, '.test.ts');
+    const passed = assertionResults.filter((one) => one.status === 'passed');
+    return passed.flatMap(({ ancestorTitles: [group = ''] }) => {
+      if (file === engine) return [group];
+      const words = group.split(/[^a-z-]+/);
+      const isClient = file.startsWith('as-clients') && words.includes(engine);
+      return isClient ? ['as a client'] : [];
+    });
+  });
+}
+
+function verified(groups) {
+  const counts = new Map();
+  for (const group of groups) counts.set(group, (counts.get(group) ?? 0) + 1);
+  const told = [...counts].map(([group, count]) => `${group} ${count}`);
+  return `${groups.length}: ${told.join(', ')}`;
+}
+
+/** Each status with the exit codes that were seen with it. */
+function exits(runs) {
+  const codes = new Map();
+  for (const { status, exit_code: code } of runs) {
+    const known = codes.get(status) ?? new Set();
+    codes.set(status, known.add(code ?? 'none'));
+  }
+  return [...codes]
+    .map(([status, seen]) => `\`${status}\` ${[...seen].sort().join(', ')}`)
+    .sort()
+    .join('; ');
+}

@@ -1,0 +1,42 @@
+/** Puts programs of agents into a folder of their own. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * @param dependencies package → version, as in a package.json
+ * @returns the folder with the programs
+ * @throws Error that says what npm said
+ */
+export function installEngines(folder, dependencies) {
+  const modules = join(folder, 'node_modules');
+  const programs = join(modules, '.bin');
+  mkdirSync(folder, { recursive: true });
+  const manifest = { private: true, dependencies };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
+  // It warns of Claude Code's "engines"; the program is native and runs.
+  const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
+  run('npm', ['install', ...quiet], folder);
+  // Puts the native program in place where npm does not run scripts.
+  const claude = join(modules, '@anthropic-ai', 'claude-code');
+  if (existsSync(join(claude, 'install.cjs')))
+    run(process.execPath, ['install.cjs'], claude);
+  // Unpacks itself, which tests side by side had better find done.
+  const copilot = join(programs, 'copilot');
+  if (existsSync(copilot))
+    run(copilot, ['--version'], folder, {
+      COPILOT_CACHE_HOME: join(folder, 'copilot-cache')
+    });
+  return programs;
+}
+
+function run(command, args, cwd, env = {}) {
+  const { status, error, stderr } = spawnSync(command, args, {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, ...env }
+  });
+  if (error) throw error;
+  if (status !== 0)
+    throw new Error(stderr.trim() || `${command} ${args[0]} failed`);
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import { tableOf } from '../../scripts/engines-table.mjs';
+
+function passed(ancestorTitles: string[], title = 'works') {
+  return { ancestorTitles, title, status: 'passed' };
+}
+
+test('a row tells what was run with one program, and how it exited', () => {
+  const results = [
+    {
+      name: '/x/codex.test.ts',
+      assertionResults: [
+        passed(['a turn'], 'one'),
+        passed(['a turn'], 'two'),
+        passed(['a session']),
+        { ...passed(['a session']), status: 'failed' }
+      ]
+    },
+    { name: '/x/claude.test.ts', assertionResults: [passed(['a turn'])] },
+    {
+      name: '/x/as-clients.test.ts',
+      assertionResults: [
+        passed(['codex as our client']),
+        passed(['a long answer through copilot'])
+      ]
+    }
+  ];
+  const runs = [
+    { engine: 'codex', status: 'failed', exit_code: 1 },
+    { engine: 'codex', status: 'canceled', exit_code: 143 },
+    { engine: 'codex', status: 'canceled', exit_code: null },
+    { engine: 'codex', status: 'failed', exit_code: 1 },
+    { engine: 'claude', status: 'failed', exit_code: 7 }
+  ];
+  const date = new Date('2026-02-03T04:05:06Z');
+  const lines = tableOf(results, runs, date).split('\n');
+  expect(lines).toHaveLength(6);
+  expect(lines[3]).toMatch(
+    /^\| `codex` \| \d+\.\d+\.\d+ \| 2026-02-03 \| 4: a turn 2, a session 1, as a client 1 \| `canceled` 143, none; `failed` 1 \|$/
+  );
+});

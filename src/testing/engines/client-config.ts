@@ -1,0 +1,28 @@
+import { blocksOf, documentAt, sectionOf } from '../documents.ts';
+
+/**
+ * The example of docs/clients.md for a client, changed as the page says for a
+ * clone.
+ * @param args in place of those that fetch the published package
+ * @throws when the page's example has another form than it tells
+ */
+export function documentedConfig(
+  heading: string,
+  language: 'json' | 'toml',
+  args: string[]
+): string {
+  const text = sectionOf(documentAt('docs/clients.md'), `## ${heading}`);
+  const [block, ...others] = blocksOf({ path: heading, text }, language);
+  if (block === undefined || others.length > 0)
+    throw new Error(`${heading} needs exactly one example.`);
+  const local = replaced(block, /"npx"/g, '"node"');
+  const published = /\["-y", "troupe", "mcp"\]/g;
+  return replaced(local, published, JSON.stringify(args));
+}
+
+/** A text with the one place that matches put anew. */
+export function replaced(text: string, place: RegExp, by: string): string {
+  if ([...text.matchAll(place)].length !== 1)
+    throw new Error(`Not exactly once in the example: ${place}\n${text}`);
+  return text.replace(place, () => by);
+}

@@ -1,0 +1,161 @@
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect } from 'vitest';
+import { copilot, testWith } from './clis.ts';
+import { endingSuite } from './ending-suite.ts';
+import { failingSuite } from './failing-suite.ts';
+import { sessionSuite } from './session-suite.ts';
+import { createStage } from './stage.ts';
+import { turnSuite } from './turn-suite.ts';
+
+const troupe = join(import.meta.dirname, '../../../dist/troupe.cjs');
+const server = [troupe, 'mcp', '--engines', 'rehearsal'];
+const test = testWith(copilot);
+
+turnSuite(copilot, { reads: ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md'] });
+sessionSuite(copilot, { countsTokens: false });
+endingSuite(copilot);
+failingSuite(copilot, { 401: 'HTTP 401' });
+
+describe('Copilot', () => {
+  test('answers with session and model, without tokens and cost', async () => {
+    const stage = await createStage(copilot);
+    const result = await stage.run('[[say: Done.]] [[usage: 1200 34 200]]');
+    expect(result).toMatchObject({
+      agent_type: 'copilot',
+      model: 'test-model',
+      success: true,
+      status: 'completed',
+      result: 'Done.',
+      error: null,
+      error_code: null,
+      cost_usd: null,
+      usage: null,
+      session_id: expect.stringMatching(/^[0-9a-f-]{36}$/)
+    });
+    const { authorization } = stage.model.requests[0]?.headers ?? {};
+    expect(authorization).toBe('Bearer test-key');
+  });
+
+  test('is reached by the variables a user has', async () => {
+    const stage = await createStage(copilot, {
+      unconfigured: true,
+      env: ({ model }) => ({ COPILOT_PROVIDER_BASE_URL: model.url })
+    });
+    const result = await stage.run('[[say: Hello.]]');
+    expect(result).toMatchObject({ success: true, result: 'Hello.' });
+  });
+
+  for (const [asked, sent] of [
+    ['claude-sonnet', 'claude-sonnet-5.5'],
+    ['gpt-5', 'gpt-5.5'],
+    ['claude-sonnet-5.5', 'claude-sonnet-5.5'],
+    ['my-model', 'my-model']
+  ] as const)
+    test(`the model "${asked}" reaches the API as ${sent}`, async () => {
+      const stage = await createStage(copilot);
+      const result = await stage.run('[[say: Hello.]]', { model: asked });
+      expect(result).toMatchObject({ success: true, model: sent });
+      expect(stage.turns()).toMatchObject([{ model: sent }]);
+    });
+
+  test('write access edits what is there', async () => {
+    const stage = await createStage(copilot);
+    const path = stage.workspace.write('note.txt', 'one\ntwo\n');
+    const edit = JSON.stringify({ path, old_str: 'two', new_str: 'three' });
+    const prompt = `[[tool: edit ${edit}]] [[say: Edited.]]`;
+    const result = await stage.run(prompt, { access: 'write' });
+    expect(result).toMatchObject({ success: true, result: 'Edited.' });
+    expect(readFileSync(path, 'utf8')).toBe('one\nthree\n');
+  });
+
+  test('write access has no shell, and ends at the directory', async () => {
+    const stage = await createStage(copilot);
+    const { path, home } = stage.workspace;
+    symlinkSync(home, join(path, 'link'));
+    const inside = join(path, 'no.txt');
+    const outside = [join(home, 'no.txt'), join(path, 'link', 'no.txt')];
+    const prompt = `[[shell: echo no > ${inside}]]
+      [[write: ${outside[0]} | no]] [[write: ${outside[1]} | no]]
+      [[say: I may not.]]`;
+    const result = await stage.run(prompt, { access: 'write' });
+    expect(result).toMatchObject({
+      success: true,
+      result: 'I may not.',
+      denials: outside.map((file) => `create: ${file}`)
+    });
+    expect([inside, ...outside].filter(existsSync)).toEqual([]);
+  });
+
+  test('read access ends at the directory, also behind a link', async () => {
+    const stage = await createStage(copilot);
+    const { path, home } = stage.workspace;
+    symlinkSync(home, join(path, 'link'));
+    stage.workspace.write('../home/told.txt', 'not to be told');
+    stage.workspace.write('told.txt', 'to be told');
+    const files = [home, join(path, 'link'), path].map((folder) =>
+      join(folder, 'told.txt')
+    );
+    const reads = files.map((file) => `[[read: ${file}]]`).join(' ');
+    const prompt = `${reads} [[say: I have looked.]]`;
+    const result = await stage.run(prompt, { access: 'read' });
+    expect(result).toMatchObject({ success: true, result: 'I have looked.' });
+    expect(result.denials).toHaveLength(2);
+    const seen = stage.turns().at(-1)?.toolResults ?? [];
+    expect(seen.map((text) => /(not )?to be told/.exec(text)?.[0])).toEqual([
+      undefined,
+      undefined,
+      'to be told'
+    ]);
+  });
+
+  test('only full access has MCP servers', async () => {
+    const stage = await createStage(copilot);
+    const mcpServers = { agents: { command: 'node', args: server } };
+    const settings = JSON.stringify({ mcpServers });
+    stage.workspace.write('../home/.copilot/mcp-config.json', settings);
+    const offered: Record<string, boolean> = {};
+    for (const access of ['read', 'write', 'full']) {
+      await stage.run('[[say: Hello.]]', { access });
+      const { tools = [] } = stage.turns().at(-1) ?? {};
+      offered[access] = tools.some((name) => name.includes('agents'));
+    }
+    expect(offered).toEqual({ read: false, write: false, full: true });
+  });
+
+  test('read access stays that, whatever the user allows', async () => {
+    const stage = await createStage(copilot, {
+      env: () => ({ COPILOT_ALLOW_ALL: 'true' })
+    });
+    const file = join(stage.workspace.path, 'no.txt');
+    const prompt = `[[shell: echo no > ${file}]] [[write: ${file} | no]]
+      [[say: I may not.]]`;
+    const result = await stage.run(prompt, { access: 'read' });
+    expect(result).toMatchObject({ success: true, result: 'I may not.' });
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('a prompt that the model has no room for is context_too_long', async () => {
+    const stage = await createStage(copilot, {
+      env: () => ({ COPILOT_PROVIDER_MAX_PROMPT_TOKENS: '20000' })
+    });
+    const prompt = 'All these words are meant to be read. '.repeat(10_000);
+    const result = await stage.run(prompt, { timeout: 20 });
+    expect(result).toMatchObject({
+      status: 'failed',
+      error_code: 'context_too_long'
+    });
+  });
+
+  test('without a token or a login it is not_logged_in', async () => {
+    const stage = await createStage(copilot, {
+      unconfigured: true,
+      without: Object.keys(copilot.login)
+    });
+    const result = await stage.run('hello', { timeout: 20 });
+    expect(result).toMatchObject({
+      status: 'failed',
+      error_code: 'not_logged_in'
+    });
+  });
+});

@@ -1,0 +1,44 @@
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  processEnvironments,
+  processTable
+} from '../../adapters/child-process/process-table.ts';
+import { until } from '../until.ts';
+
+/** For programs that were told to end by the last test. */
+const patienceMs = 10_000;
+
+/**
+ * Runs around all tests of the real CLIs: not one process that a test has
+ * started may be there afterwards. All of them live in workspaces below one
+ * folder, which their environment tells.
+ */
+export function setup(): () => Promise<void> {
+  const usual = process.env.TMPDIR;
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-run-')));
+  process.env.TMPDIR = folder;
+  return async () => {
+    if (usual === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = usual;
+    const gone = () => processesIn(folder).length === 0 || undefined;
+    await until('the end of all processes', gone, patienceMs).catch(() => {
+      const left = processesIn(folder).join(', ');
+      // What is thrown here is told, and no more than that.
+      process.exitCode = 1;
+      throw new Error(`The tests left processes: ${left}`);
+    });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  };
+}
+
+function processesIn(folder: string): number[] {
+  const pids = processTable()
+    .filter((entry) => !entry.zombie)
+    .map((entry) => entry.pid)
+    .filter((pid) => pid !== process.pid);
+  return [...processEnvironments(pids)]
+    .filter(([, text]) => text.includes(`=${folder}/`))
+    .map(([pid]) => pid);
+}
