@@ -104,10 +104,11 @@ function probe(workspace) {
     }));
 }
 
-function stateOf({ kind, path, login, ready, version, keys }) {
+function stateOf({ kind, path, login, ready, version, keys, tested }) {
   if (kind === 'api')
     return ready ? 'has a key, but sees no files' : 'has no key';
   if (path === null) return 'is not installed';
+  if (tested?.gone?.length) return `is installed, but ${tested.says}`;
   if (!ready && login === 'not logged in')
     return 'is installed, but not logged in';
   if (!ready) return 'is installed, but does not answer';

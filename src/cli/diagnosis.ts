@@ -1,4 +1,5 @@
 import type { PluginFault } from '../core/engines/engine-registry.ts';
+import type { Drift } from './drift.ts';
 import type { EngineCheck } from './engine-check.ts';
 import { colorsFor, print } from './output.ts';
 import type { Surroundings } from './surroundings.ts';
@@ -80,13 +81,14 @@ function surroundingLines(found: Findings): string[] {
 
 function engineLines(engine: EngineCheck): string[] {
   const { bold, green, red, yellow } = colorsFor(process.stdout);
-  const { name, kind, path, version, login, access, keys } = engine;
+  const { name, kind, path, version, tested, login, access, keys } = engine;
   const state = engine.ready ? green('ready') : red('not ready');
   const lines = [`${bold(name)} (${kind}): ${state}`];
   if (kind === 'cli') {
     lines.push(line('program', path ?? `"${engine.command}" is not on PATH`));
     if (path !== null) {
       lines.push(line('version', version ?? yellow('unknown')));
+      if (tested) lines.push(line('tested', driftText(tested)));
       lines.push(line('login', login ?? 'unknown'));
     }
   }
@@ -100,6 +102,12 @@ function engineLines(engine: EngineCheck): string[] {
   lines.push(line('keys', seen.join(', ') || 'none seen'));
   if (engine.next !== null) lines.push(line('next', engine.next));
   return lines;
+}
+
+function driftText({ says, gone }: Drift): string {
+  const { red, yellow } = colorsFor(process.stdout);
+  if (gone?.length) return red(says);
+  return says === 'verified' ? says : yellow(says);
 }
 
 function faultLines(faults: PluginFault[]): string[] {

@@ -3,6 +3,7 @@ import { EngineFault } from '../core/engines/engine-fault.ts';
 import { childEnvironment } from '../core/engines/environment.ts';
 import type { Host } from '../host.ts';
 import type { CliEngine, Engine } from '../plugin.ts';
+import { type Drift, driftOf, helpOf, mendDrift } from './drift.ts';
 import { type EngineFacts, factsOf } from './engine-facts.ts';
 import { type ProbeOutput, probeProgram } from './probe-program.ts';
 import { oneLine } from './text.ts';
@@ -12,6 +13,8 @@ export type LoginState = 'logged in' | 'not logged in' | 'unknown';
 /** What `doctor` found out about an engine, without asking a model. */
 export interface EngineCheck extends EngineFacts {
   version: string | null;
+  /** Null when there is nothing to compare. */
+  tested: Drift | null;
   /** Null for an API: its key is what counts. */
   login: LoginState | null;
   /** Nothing is known that would keep it from working. */
@@ -30,9 +33,11 @@ export async function checkEngine(
   } catch (error) {
     if (!(error instanceof EngineFault)) throw error;
     const next = `${error.message} Mend it, or take it out of "plugins".`;
-    return { ...facts, version: null, login: null, ready: false, next };
+    return { ...facts, ...nothing, login: null, ready: false, next };
   }
 }
+
+const nothing = { version: null, tested: null };
 
 async function check(
   host: Host,
@@ -43,13 +48,13 @@ async function check(
     const { available: ready } = facts;
     const where = engine.keyUrl ? ` Get a key at ${engine.keyUrl}.` : '';
     const next = `Set ${engine.keyNames.join(' or ')}.${where}`;
-    const rest = { version: null, login: null, ready };
+    const rest = { ...nothing, login: null, ready };
     return { ...facts, ...rest, next: ready ? null : next };
   }
   if (facts.path === null)
     return {
       ...facts,
-      version: null,
+      ...nothing,
       login: 'unknown',
       ready: false,
       next: engine.install
@@ -73,36 +78,70 @@ async function checkProgram(
     tmpdir(),
     settings.env
   );
-  const ask = (args: string[]) =>
-    probeProgram(path, [...(settings.args ?? []), ...args], environment);
+  const stop = new AbortController();
+  const ask = asker(path, settings.args ?? [], environment, stop.signal);
   const { login: loginProbe, version, loginHint } = engine.probe ?? {};
+  const asked = helpOf(engine) ?? [];
+  const help = Promise.all(asked.map((args) => ask(args, helpLimitMs)));
   const [answer, loginAnswer] = await Promise.all([
     ask(version ?? ['--version']),
     loginProbe ? ask(loginProbe.args) : undefined
   ]);
+  // Who cannot say its version will not come with help either.
+  if (!answer) stop.abort();
+  const tested = driftOf(engine, { version: answer, help: await help });
   const login = (loginAnswer && loginProbe?.read(loginAnswer)) ?? 'unknown';
   // Some know nothing of a key in the environment and work with it.
-  const ready =
-    answer?.exitCode === 0 &&
-    (login !== 'not logged in' || facts.keys.length > 0);
+  const mayLogIn = login !== 'not logged in' || facts.keys.length > 0;
+  const ready = answer?.exitCode === 0 && mayLogIn && !tested?.gone?.length;
+  const mend = () => mendDrift(engine, tested, pluginOf(host, engine));
+  const next = failing(answer, path) ?? mend() ?? loginHint ?? logIn;
   return {
     ...facts,
     version: versionOf(answer),
+    tested,
     login,
     ready,
-    next: ready ? null : nextFor(answer, path, loginHint)
+    next: ready ? null : next
   };
 }
 
-function nextFor(
-  answer: ProbeOutput | undefined,
+const logIn = 'Log in with the program itself.';
+
+/** Some take four seconds to start, and more on a machine that is busy. */
+const helpLimitMs = 10_000;
+
+/** Starts the program at most once for the same arguments. */
+function asker(
   path: string,
-  loginHint: string | undefined
-): string {
+  before: string[],
+  environment: Record<string, string>,
+  signal: AbortSignal
+) {
+  const answers = new Map<string, Promise<ProbeOutput | undefined>>();
+  return (args: string[], limitMs?: number) => {
+    const key = JSON.stringify(args);
+    const options = { signal, ...(limitMs === undefined ? {} : { limitMs }) };
+    const answer =
+      answers.get(key) ??
+      probeProgram(path, [...before, ...args], environment, options);
+    answers.set(key, answer);
+    return answer;
+  };
+}
+
+/** What has to be updated when a plugin is behind its program. */
+function pluginOf({ registry }: Host, engine: CliEngine): string {
+  return registry.placeOf(engine) === undefined ? 'troupe' : 'the plugin';
+}
+
+function failing(
+  answer: ProbeOutput | undefined,
+  path: string
+): string | undefined {
   if (!answer) return `Find out why ${path} does not answer: it was given 5 s.`;
-  if (answer.exitCode !== 0)
-    return `Find out why ${path} fails: exit code ${answer.exitCode}.`;
-  return loginHint ?? 'Log in with the program itself.';
+  if (answer.exitCode === 0) return undefined;
+  return `Find out why ${path} fails: exit code ${answer.exitCode}.`;
 }
 
 /** The first line that says something. */

@@ -7,22 +7,30 @@ export interface ProbeOutput {
   stderr: string;
 }
 
-const limitMs = 5000;
+const usualLimitMs = 5000;
 /** For what a program that has ended wrote last. */
 const drainMs = 200;
 /** For a killed program to be gone. */
 const killMs = 1000;
 const maximumChars = 100_000;
 
+export interface ProbeOptions {
+  /** Default: five seconds. */
+  limitMs?: number;
+  /** When aborted, its answer is not wanted any more. */
+  signal?: AbortSignal;
+}
+
 /**
  * Runs a program that answers at once, such as `--version`, with nothing on
- * stdin. Undefined when it did not start or did not end within five seconds:
+ * stdin. Undefined when it did not start or did not end within its limit:
  * then it is killed, with what it started.
  */
 export function probeProgram(
   path: string,
   args: string[],
-  environment: Record<string, string>
+  environment: Record<string, string>,
+  { limitMs = usualLimitMs, signal }: ProbeOptions = {}
 ): Promise<ProbeOutput | undefined> {
   return new Promise((resolve) => {
     const output = { stdout: '', stderr: '' };
@@ -33,14 +41,17 @@ export function probeProgram(
     });
     const finish = (exitCode: number | null) => {
       clearTimeout(timer);
+      signal?.removeEventListener('abort', giveUp);
       for (const stream of [child.stdout, child.stderr]) stream?.destroy();
       child.unref();
       resolve(exitCode === null ? undefined : { exitCode, ...output });
     };
-    const timer = setTimeout(() => {
+    const giveUp = () => {
       killGroup(child);
       setTimeout(() => finish(null), killMs).unref();
-    }, limitMs);
+    };
+    const timer = setTimeout(giveUp, limitMs);
+    signal?.addEventListener('abort', giveUp, { once: true });
     for (const name of ['stdout', 'stderr'] as const)
       child[name]?.on('data', (chunk) => {
         output[name] = (output[name] + String(chunk)).slice(0, maximumChars);

@@ -39,3 +39,33 @@ test('a program that refuses in plain words and exits with 0 is quoted', () => {
     error: 'Claude failed: Log in first.'
   });
 });
+
+const hint =
+  '\nRun "troupe doctor" to see whether this version of Claude was tested.';
+
+test('a program that refuses its arguments is quoted, not its help', () => {
+  const errorText = `Unknown arguments: x\n\nUsage: claude\n${'  --flag  network, quota, 429\n'.repeat(90)}`;
+  const refused = {
+    exitCode: 1,
+    errorText,
+    classify: (): FailureCode => 'quota'
+  };
+  const error = 'Claude refused its arguments: Unknown arguments: x';
+  expect(judged(refused)).toEqual({
+    status: 'failed',
+    error_code: 'spawn_failed',
+    error
+  });
+  expect(judged({ ...refused, versioned: true }).error).toBe(error + hint);
+});
+
+test('an unexplained end asks to look whether the version was tested', () => {
+  const versioned = true;
+  expect(judged({ versioned }).error).toBe(
+    `Claude exited with code 0 but its output ends before its final event.${hint}`
+  );
+  const classify = (): FailureCode => 'not_logged_in';
+  const explained = { versioned, classify, strayText: 'Log in first.' };
+  expect(judged(explained).error).not.toContain('troupe doctor');
+  expect(judged({ versioned, exitCode: 1 }).error).not.toContain('doctor');
+});

@@ -1,5 +1,6 @@
 import type { Failure, FailureCode, Reply } from '../../plugin.ts';
 import { EngineFault, unlessAtFault } from '../engines/engine-fault.ts';
+import { refusedArguments } from './refused-arguments.ts';
 import { type EndStatus, notPrepared, type StopRequest } from './run.ts';
 
 export interface Evidence {
@@ -16,6 +17,8 @@ export interface Evidence {
   /** Text of a failure → code, the engine's table before ours. */
   classify: (text: string) => FailureCode | undefined;
   label: string;
+  /** Its plugin says which versions of the program it was tested with. */
+  versioned?: boolean;
 }
 
 export interface Verdict {
@@ -104,14 +107,15 @@ const unknownFailure: Failure = {
 };
 
 /** Some refuse in plain words and exit with 0. */
-function unfinished({ label, strayText, classify }: Evidence): Verdict {
+function unfinished(evidence: Evidence): Verdict {
+  const { label, strayText, classify } = evidence;
   const words = strayText.trim();
   const said = words === '' ? '' : ` It said: ${lastLines(words)}`;
   const code = words === '' ? undefined : codeOf(words, classify);
   return failed(
     'failed',
     code instanceof EngineFault ? code.failure.code : (code ?? 'bad_output'),
-    `${label} exited with code 0 but its output ends before its final event.${said}`
+    `${label} exited with code 0 but its output ends before its final event.${said}${code === undefined ? versionHint(evidence) : ''}`
   );
 }
 
@@ -130,6 +134,13 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
   // These words are not the engine's.
   if (evidence.neverStarted && exitCode === notPrepared)
     return failed('failed', 'spawn_failed', `${label} could not start${said}`);
+  const refused = refusedArguments(text);
+  if (refused)
+    return failed(
+      'failed',
+      'spawn_failed',
+      `${label} refused its arguments: ${lastLines(refused)}${versionHint(evidence)}`
+    );
   const code = codeOf(text, classify);
   if (code instanceof EngineFault)
     return failed(
@@ -145,6 +156,12 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
     'bad_output',
     `${label} exited with code ${exitCode}${said}`
   );
+}
+
+/** Another version may want other arguments, and say other things. */
+function versionHint({ label, versioned }: Evidence): string {
+  if (!versioned) return '';
+  return `\nRun "troupe doctor" to see whether this version of ${label} was tested.`;
 }
 
 /** What the words mean, or that the plugin which should say so cannot. */

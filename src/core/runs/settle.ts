@@ -177,7 +177,8 @@ async function conclude(
     neverStarted: claim === undefined || claim.never,
     errorText: tailOf(join(directory, 'stderr'), 8192),
     classify: classifyWith(engine),
-    label: record.label
+    label: record.label,
+    versioned: engine?.kind === 'cli' && engine.probe?.verified !== undefined
   });
   const result = await saveResult(engine, directory, reply);
   const started = claim?.supervisor ? startedAt(directory) : undefined;

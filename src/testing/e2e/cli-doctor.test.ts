@@ -66,6 +66,11 @@ test('doctor --json has stable keys', async () => {
     models: { default: 'sonnet', aliases: expect.any(Object) },
     keys: [],
     version: '2.1.7 (Claude Code)',
+    tested: {
+      says: expect.stringMatching(/^older than verified \(\d.*\), flags/),
+      verified: { oldest: expect.any(String), newest: expect.any(String) },
+      gone: null
+    },
     login: 'unknown',
     ready: true,
     next: null
@@ -89,6 +94,7 @@ test('doctor tells who is not logged in, and asks no model', async () => {
     next: 'Run "claude auth login", or set ANTHROPIC_API_KEY.'
   });
   expect(readFileSync(calls, 'utf8').trim().split('\n').sort()).toEqual([
+    '--help',
     '--version',
     'auth status'
   ]);
