@@ -83,7 +83,8 @@ function latest() {
 
 function latestOf(name) {
   const patience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
-  const args = ['view', name, 'version', ...patience];
+  // Silent npm, as "npm test --silent" has it, does not say what is wrong.
+  const args = ['view', name, 'version', '--loglevel=error', ...patience];
   const { status, stdout, stderr, error } = npm(args);
   if (status === 0 && stdout.trim() !== '') return stdout.trim();
   const said = error?.message ?? wordsOfNpm(stderr);

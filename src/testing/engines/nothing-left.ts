@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -18,6 +18,8 @@ const patienceMs = 10_000;
 export function setup(): () => Promise<void> {
   const usual = process.env.TMPDIR;
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-run-')));
+  // Some tests work as another user.
+  chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
   return async () => {
     if (usual === undefined) delete process.env.TMPDIR;
