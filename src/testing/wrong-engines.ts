@@ -75,6 +75,24 @@ export const wrongPrograms: [string, object, string, RegExp][] = [
     /a key is in/
   ],
   [
+    'a session that is not named as told',
+    { takesSessionId: true },
+    'gives a new session',
+    /newSessionId reaches/
+  ],
+  [
+    'versions in the wrong order',
+    { probe: { verified: { oldest: '1.10', newest: '1.9' } } },
+    'was tested with',
+    /1\.10 is newer/
+  ],
+  [
+    'an answer on stderr',
+    { readError: (reply: Reply) => ({ ...reply, text: 'x' }) },
+    'takes progress and retries',
+    /after ""/
+  ],
+  [
     'a model that is split',
     { args: ({ model = '' }) => model.split(' ') },
     'keeps each value',

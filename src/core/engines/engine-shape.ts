@@ -82,47 +82,54 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
   return z.discriminatedUnion(
     'kind',
     [
-      z.looseObject({
-        ...basics,
-        kind: z.literal('cli'),
-        command: filled,
-        install: line.optional(),
-        access: z
-          .strictObject({
-            read: enforcement,
-            write: enforcement,
-            full: enforcement
-          })
-          .optional(),
-        tools: callable.optional(),
-        idleTimeoutSeconds: seconds.optional(),
-        retrySeconds: seconds.optional(),
-        args: callable,
-        stdin: callable.optional(),
-        env: z
-          .looseObject({
-            keep: z.array(filled).optional(),
-            drop: z.array(filled).optional(),
-            set: callable.optional()
-          })
-          .optional(),
-        read: callable.optional(),
-        readError: callable.optional(),
-        resumes: z.boolean().optional(),
-        takesSessionId: z.boolean().optional(),
-        probe: z
-          .looseObject({
-            version: z.array(word).optional(),
-            verified: z.object({ oldest: release, newest: release }).optional(),
-            help: z.array(z.array(word)).optional(),
-            unlisted: z.array(word).optional(),
-            login: z
-              .looseObject({ args: z.array(word), read: callable })
-              .optional(),
-            loginHint: line.optional()
-          })
-          .optional()
-      }),
+      z
+        .looseObject({
+          ...basics,
+          kind: z.literal('cli'),
+          command: filled,
+          install: line.optional(),
+          access: z
+            .strictObject({
+              read: enforcement,
+              write: enforcement,
+              full: enforcement
+            })
+            .optional(),
+          tools: callable.optional(),
+          idleTimeoutSeconds: seconds.optional(),
+          retrySeconds: seconds.optional(),
+          args: callable,
+          stdin: callable.optional(),
+          env: z
+            .looseObject({
+              keep: z.array(filled).optional(),
+              drop: z.array(filled).optional(),
+              set: callable.optional()
+            })
+            .optional(),
+          read: callable.optional(),
+          readError: callable.optional(),
+          resumes: z.boolean().optional(),
+          takesSessionId: z.boolean().optional(),
+          probe: z
+            .looseObject({
+              version: z.array(word).optional(),
+              verified: z
+                .object({ oldest: release, newest: release })
+                .optional(),
+              help: z.array(z.array(word)).optional(),
+              unlisted: z.array(word).optional(),
+              login: z
+                .looseObject({ args: z.array(word), read: callable })
+                .optional(),
+              loginHint: line.optional()
+            })
+            .optional()
+        })
+        .refine(({ read, readError }) => read || !readError, {
+          path: ['readError'],
+          error: 'needs "read", which tells that a run goes on'
+        }),
       z.looseObject({
         ...basics,
         kind: z.literal('api'),

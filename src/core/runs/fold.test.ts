@@ -52,6 +52,19 @@ test('a line of stderr tells what it is doing', () => {
   new Fold({ name: 'y' }).addError('nothing reads this');
 });
 
+test('nothing else is taken from stderr, nor from who throws there', () => {
+  let calls = 0;
+  const readError = (reply: Reply, line: string): Reply => {
+    calls += 1;
+    if (line === 'boom') throw new TypeError('no such thing');
+    return { ...reply, text: line, finished: true, progress: line };
+  };
+  const fold = new Fold({ name: 'x', readError });
+  for (const line of ['one', 'boom', 'two']) fold.addError(line);
+  expect(fold.reply).toEqual({ text: '', finished: false, progress: 'one' });
+  expect(calls).toBe(2);
+});
+
 test('an engine without a guard fails the same way', () => {
   const fold = new Fold({
     name: 'x',

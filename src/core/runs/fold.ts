@@ -18,31 +18,42 @@ export class Fold {
   stray = '';
   readonly #engine: Readable;
   #fault: Failure | undefined;
+  #isDeaf = false;
 
   constructor(engine: Readable) {
     this.#engine = engine;
   }
 
   add(line: string): void {
-    const { read } = this.#engine;
     const event = parse(line);
     if (event === undefined) this.#keep(line);
-    else if (read) this.#take(() => read(this.reply, event));
-  }
-
-  /** A line of stderr. */
-  addError(line: string): void {
-    const { readError } = this.#engine;
-    if (readError) this.#take(() => readError(this.reply, line));
-  }
-
-  #take(next: () => Reply): void {
+    if (event === undefined || !this.#engine.read) return;
     try {
-      this.reply = next();
+      this.reply = this.#engine.read(this.reply, event);
     } catch (error) {
       this.#fault ??= this.#failureOf(error);
     }
     if (this.#fault) this.reply = { ...this.reply, failure: this.#fault };
+  }
+
+  /**
+   * A line of stderr, from which only what the run is doing is taken. A plugin
+   * that throws here is not asked again: nothing depends on its answer.
+   */
+  addError(line: string): void {
+    const { readError } = this.#engine;
+    if (!readError || this.#isDeaf) return;
+    try {
+      const { progress, retrying } = readError(this.reply, line);
+      const { progress: _, retrying: __, ...rest } = this.reply;
+      this.reply = {
+        ...rest,
+        ...(progress !== undefined && { progress }),
+        ...(retrying && { retrying })
+      };
+    } catch {
+      this.#isDeaf = true;
+    }
   }
 
   #keep(line: string): void {

@@ -120,7 +120,7 @@ function unfinished(evidence: Evidence): Verdict {
 }
 
 function nonZero(evidence: Evidence, exitCode: number): Verdict {
-  const { errorText, strayText, classify, label } = evidence;
+  const { errorText, strayText, classify, label, reply } = evidence;
   const text = errorText.trim() || strayText.trim();
   const said = text === '' ? '' : `: ${lastLines(text)}`;
   // Who was killed may have written anything before.
@@ -134,7 +134,7 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
   // These words are not the engine's.
   if (evidence.neverStarted && exitCode === notPrepared)
     return failed('failed', 'spawn_failed', `${label} could not start${said}`);
-  const refused = refusedArguments(text);
+  const refused = saidNothing(reply) && refusedArguments(text);
   if (refused)
     return failed(
       'failed',
@@ -156,6 +156,11 @@ function nonZero(evidence: Evidence, exitCode: number): Verdict {
     'bad_output',
     `${label} exited with code ${exitCode}${said}`
   );
+}
+
+/** Not even that it has begun. */
+function saidNothing({ text, finished, sessionId, progress }: Reply): boolean {
+  return text === '' && !finished && !sessionId && !progress;
 }
 
 /** Another version may want other arguments, and say other things. */

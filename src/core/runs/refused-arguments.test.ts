@@ -22,6 +22,7 @@ test.each([
   'API Error: 400 unknown option in the request',
   'The argument is that no option is unknown.',
   'connect: Invalid argument',
+  "git: running\nerror: unknown option '--x'\nAPI error 401",
   'error: unknown model'
 ])('"%s" is none', (text) => {
   expect(refusedArguments(text)).toBeUndefined();

@@ -1,17 +1,18 @@
 /**
  * The line in which a program says that it does not take its arguments, in
- * the words of the usual parsers; help may stand around it.
+ * the words of the usual parsers; help may follow. Warnings may come before
+ * it, and nothing else: what a program at work says so, a tool of its said.
  */
 export function refusedArguments(text: string): string | undefined {
-  return refusal.exec(text)?.[0].trim();
+  return refusal.exec(text)?.[1]?.trim();
 }
 
 const refusal = new RegExp(
-  `^(?:[\\w.-]+: )?(?:error: )?(?:${[
+  `^(?:\\s*\\n|.*\\bwarn(?:ing)?\\b.*\\n)*((?:[\\w.-]+: )?(?:error: )?(?:${[
     '(?:unknown|unexpected|unrecognized) (?:option|argument|flag)s?\\b',
     "invalid (?:option -- '|value ')",
     "option '.*' argument '.*' is invalid",
     'flag provided but not defined'
-  ].join('|')}).*$`,
-  'im'
+  ].join('|')}).*)`,
+  'i'
 );

@@ -19,8 +19,28 @@ export function outputChecks(engine: CliEngine, all: CliFixture[]): Check[] {
           assertNoSuccess(engine, { case: 'empty', stdout }, 'empty output');
       }
     },
-    ...(read ? readChecks(engine, read, all) : [])
+    ...(read ? readChecks(engine, read, all) : []),
+    ...(engine.readError ? [errorCheck(engine.readError, all)] : [])
   ];
+}
+
+/** What else it gives back would be lost, and so would all after a throw. */
+function errorCheck(
+  readError: NonNullable<CliEngine['readError']>,
+  all: CliFixture[]
+): Check {
+  const lines = all.flatMap(({ stderr = '' }) => stderr.split('\n'));
+  return {
+    title: 'takes progress and retries from stderr, and nothing else',
+    run: () => {
+      for (const before of replies)
+        for (const line of ['', '{}', '\0\ud800', ...lines]) {
+          const { progress, retrying, ...after } = readError(before, line);
+          const { progress: _, retrying: __, ...expected } = before;
+          assert.deepEqual(after, expected, `after ${JSON.stringify(line)}`);
+        }
+    }
+  };
 }
 
 type Read = NonNullable<CliEngine['read']>;

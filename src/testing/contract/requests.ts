@@ -19,6 +19,7 @@ export function requests(): EngineRequest[] {
     { model: marked('model') },
     { systemPrompt: marked('brief') },
     { sessionId: marked('session') },
+    { newSessionId: marked('new') },
     { baseUrl: 'http://127.0.0.1:9' },
     { asRoot: true },
     {

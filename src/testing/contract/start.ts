@@ -80,7 +80,7 @@ export function startChecks(engine: CliEngine): Check[] {
     {
       title: 'keeps each value of a request within one argument',
       run: () => {
-        for (const field of ['model', 'sessionId'] as const)
+        for (const field of ['model', 'sessionId', 'newSessionId'] as const)
           assertOneArgument(engine, field, marked(field), odd);
         const cwd = inDirectory(marked('cwd'));
         assertOneArgument(engine, 'cwd', cwd, odd.map(inDirectory));
@@ -94,7 +94,15 @@ export function startChecks(engine: CliEngine): Check[] {
           }
         ]
       : []),
-    ...(engine.resumes ? [resumeCheck(engine)] : [])
+    ...(engine.resumes ? [resumeCheck(engine)] : []),
+    ...(engine.takesSessionId
+      ? [
+          {
+            title: 'gives a new session the id that it is told',
+            run: () => assertReaches(engine, 'newSessionId', marked('new'))
+          }
+        ]
+      : [])
   ];
 }
 
@@ -125,7 +133,7 @@ function inDirectory(name: string): string {
 
 function assertReaches(
   engine: CliEngine,
-  field: 'model' | 'systemPrompt' | 'sessionId',
+  field: 'model' | 'systemPrompt' | 'sessionId' | 'newSessionId',
   value: string,
   changes: Partial<EngineRequest> = {}
 ): void {
@@ -157,7 +165,7 @@ function resumeCheck(engine: CliEngine): Check {
 /** A value may be quoted in its argument, but nothing around it changes. */
 function assertOneArgument(
   engine: CliEngine,
-  field: 'model' | 'sessionId' | 'cwd',
+  field: 'model' | 'sessionId' | 'newSessionId' | 'cwd',
   plain: string,
   values: string[]
 ): void {
