@@ -207,6 +207,7 @@ const CODES: [RegExp, FailureCode][] = [
   [/exceeded your current quota|exhausted your|billing/i, 'quota'],
   [/usage limit|quota exceeded|"code":402\b/i, 'quota'],
   [/token count .{0,40}exceeds|context (window|length)/i, 'context_too_long'],
+  [/"code":413\b/i, 'context_too_long'],
   [/models?\b.{0,80}not (found|supported|exist)/i, 'model_not_found'],
   [/"code":404\b|requested entity was not found/i, 'model_not_found'],
   [/api key not valid|"code":40[13]\b|unauthenticated/i, 'auth'],

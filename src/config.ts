@@ -20,7 +20,9 @@ const engineSettings = z
     idleTimeoutSeconds: seconds.optional().describe('0: never'),
     retrySeconds: seconds
       .optional()
-      .describe('how long a program may do nothing but retry; 0: for ever'),
+      .describe(
+        'after so long of failures in a row, one more ends a run; 0: none does'
+      ),
     baseUrl: z
       .url({ protocol: /^https?$/ })
       // It shows in errors and in arguments, where no secret may be.

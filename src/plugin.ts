@@ -134,7 +134,7 @@ export interface CliEngine extends EngineBasics {
   tools?: (access: Access) => string;
   /** Seconds without output until a run is stopped. Default 600; 0: never. */
   idleTimeoutSeconds?: number;
-  /** A run still `retrying` after so many seconds has failed. Default: never. */
+  /** After so many seconds of `retrying`, one more failure ends a run. */
   retrySeconds?: number;
   /** The arguments. Pure. The prompt goes to stdin, never in here. */
   args: (request: EngineRequest) => string[];

@@ -1,4 +1,5 @@
 import { enforcementOf, toolNameOf } from '../core/engines/engine-registry.ts';
+import { isPlaceholder } from '../core/engines/placeholder.ts';
 import type { Host } from '../host.ts';
 import type { Enforcement, Engine } from '../plugin.ts';
 
@@ -78,7 +79,8 @@ function visibleKeys(host: Host, engine: Engine): VisibleKey[] {
   }
   const kept = engine.env?.keep ?? [];
   return Object.entries(process.env)
-    .filter(([name, value]) => value && isKeyOf(name, kept))
+    .filter(([, value]) => value && !isPlaceholder(value))
+    .filter(([name]) => isKeyOf(name, kept))
     .map(([name]) => ({ name, from: 'environment' }));
 }
 

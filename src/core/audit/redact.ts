@@ -1,3 +1,5 @@
+import { isPlaceholder } from '../engines/placeholder.ts';
+
 /** Shapes of common tokens. Each is specific enough not to eat prose. */
 const shapes = [
   /\bsk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{20,}/g,
@@ -56,7 +58,7 @@ export function secretsIn(
   const secretName =
     /(API_?KEY|ACCESS_?KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/i;
   return Object.entries(environment).flatMap(([name, value]) =>
-    value && secretName.test(name) ? [value] : []
+    value && secretName.test(name) && !isPlaceholder(value) ? [value] : []
   );
 }
 

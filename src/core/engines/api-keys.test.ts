@@ -56,6 +56,8 @@ test.each(['$FIRST_KEY', '${FIRST_KEY}', '${env:FIRST_KEY}'])(
   (value) => {
     const keys = keysOf({ FIRST_KEY: value, SECOND_KEY: 'a-$key' });
     expect(keys.find(engine)?.value).toBe('a-$key');
+    keys.remember([engine]);
+    expect(keys.secrets()).toEqual(['a-$key']);
   }
 );
 

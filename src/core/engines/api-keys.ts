@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { ApiEngine, Engine, Failure } from '../../plugin.ts';
 import { messageOf } from '../errors.ts';
 import { readIfThere } from '../state/atomic-file.ts';
+import { isPlaceholder } from './placeholder.ts';
 
 export const keyFileName = 'api_keys.json';
 
@@ -13,9 +14,6 @@ export interface ApiKey {
   /** `environment`, or the path of the file. */
   from: string;
 }
-
-/** What a client hands on that could not put a variable's value in. */
-const placeholder = /^\$(\w+|\{.*\})$/;
 
 interface ApiKeysOptions {
   /** Where `api_keys.json` may lie; the first that has a name wins. */
@@ -54,9 +52,8 @@ export class ApiKeys {
       }
     }
     for (const name of keyNames) {
-      const value = this.#environment[name]?.trim();
-      if (value && !placeholder.test(value))
-        return { name, value, from: 'environment' };
+      const value = this.#inEnvironment(name);
+      if (value) return { name, value, from: 'environment' };
     }
     return undefined;
   }
@@ -90,10 +87,15 @@ export class ApiKeys {
   secrets(): string[] {
     for (const file of this.#files()) this.#read(file);
     for (const name of this.#names) {
-      const value = this.#environment[name]?.trim();
+      const value = this.#inEnvironment(name);
       if (value) this.#seen.add(value);
     }
     return [...this.#seen];
+  }
+
+  #inEnvironment(name: string): string | undefined {
+    const value = this.#environment[name]?.trim();
+    return value && !isPlaceholder(value) ? value : undefined;
   }
 
   #files(): string[] {
@@ -111,7 +113,7 @@ export class ApiKeys {
         const key = typeof value === 'string' ? value.trim() : '';
         if (typeof value !== 'string')
           this.#tell(`${file}: the value of "${name}" is no text; left out.`);
-        if (key !== '') keys.set(name, key);
+        if (key !== '' && !isPlaceholder(key)) keys.set(name, key);
       }
     } catch (error) {
       const reason = messageOf(error);

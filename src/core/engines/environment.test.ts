@@ -83,6 +83,12 @@ test('an engine keeps its own names, exact or by prefix, and drops some', () => 
   });
 });
 
+test('what a client could not fill in is not there', () => {
+  const from = { X_KEY: '${X_KEY}', X_URL: '$X_URL', X_OWN: 'a-${b}' };
+  const { X_KEY, X_URL, X_OWN } = environmentOf(from, { keep: ['X_*'] });
+  expect({ X_KEY, X_URL, X_OWN }).toEqual({ X_OWN: 'a-${b}' });
+});
+
 test('drop also takes from the allow-list', () => {
   expect(environmentOf({ TERM: 'x' }, { drop: ['TERM'] })).toEqual(marks);
 });

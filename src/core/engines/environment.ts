@@ -1,5 +1,6 @@
 import type { CliEngine, EngineRequest } from '../../plugin.ts';
 import type { RunRecord } from '../runs/run.ts';
+import { isPlaceholder } from './placeholder.ts';
 
 /** What any program needs; nothing that identifies the session we run in. */
 const allowed = [
@@ -77,8 +78,8 @@ export function childEnvironment(
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(from)) {
     if (value === undefined || matches(name, drop)) continue;
-    if (matches(name, allowed) || matches(name, keep))
-      environment[name] = value;
+    const isKept = matches(name, keep) && !isPlaceholder(value);
+    if (matches(name, allowed) || isKept) environment[name] = value;
   }
   return {
     ...environment,

@@ -77,3 +77,18 @@ test('an engine without a guard fails the same way', () => {
     'The plugin x could not read its output: no such thing'
   );
 });
+
+test('every row of failures is counted, however short it was', () => {
+  const why = { code: 'network', message: 'x' } as const;
+  const fold = new Fold({
+    name: 'x',
+    read: ({ retrying, ...reply }, event) =>
+      JSON.stringify(event) === '[1]'
+        ? { ...reply, retrying: { times: (retrying?.times ?? 0) + 1, why } }
+        : reply
+  });
+  for (const line of ['[1]', '[1]', '[0]', '[1]', '[0]', '[0]', '[1]'])
+    fold.add(line);
+  expect(fold.row).toBe(3);
+  expect(fold.reply.retrying?.times).toBe(1);
+});

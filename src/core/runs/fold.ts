@@ -14,6 +14,8 @@ const strayChars = 2000;
  */
 export class Fold {
   reply: Reply = { text: '', finished: false };
+  /** Rows of failures so far: one begins when `retrying` appears. */
+  row = 0;
   /** The end of what the program said in plain text. */
   stray = '';
   readonly #engine: Readable;
@@ -28,8 +30,10 @@ export class Fold {
     const event = parse(line);
     if (event === undefined) this.#keep(line);
     if (event === undefined || !this.#engine.read) return;
+    const { retrying } = this.reply;
     try {
       this.reply = this.#engine.read(this.reply, event);
+      this.#countRow(retrying);
     } catch (error) {
       this.#fault ??= this.#failureOf(error);
     }
@@ -45,15 +49,20 @@ export class Fold {
     if (!readError || this.#isDeaf) return;
     try {
       const { progress, retrying } = readError(this.reply, line);
-      const { progress: _, retrying: __, ...rest } = this.reply;
+      const { progress: _, retrying: before, ...rest } = this.reply;
       this.reply = {
         ...rest,
         ...(progress !== undefined && { progress }),
         ...(retrying && { retrying })
       };
+      this.#countRow(before);
     } catch {
       this.#isDeaf = true;
     }
+  }
+
+  #countRow(before: Reply['retrying']): void {
+    if (this.reply.retrying && !before) this.row += 1;
   }
 
   #keep(line: string): void {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Reply } from '../../plugin.ts';
-import { Limits } from './limits.ts';
+import { Limits, type Said } from './limits.ts';
 import type { RunRecord } from './run.ts';
 
 const record: RunRecord = {
@@ -33,6 +33,7 @@ const record: RunRecord = {
   continues: null,
   session_id: null
 };
+const patient = { ...record, timeout_seconds: 0 };
 const why = { code: 'provider_error', message: 'Broken' } as const;
 const working: Reply = { text: '', finished: false };
 
@@ -42,15 +43,15 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-function failing(times: number): Reply {
-  return { ...working, retrying: { times, why } };
+function failing(times: number, row = 1): Said {
+  return { reply: { ...working, retrying: { times, why } }, row };
 }
 
 /** Looks at a run at given seconds; gives the last thing that was passed. */
-function look(looks: [second: number, reply?: Reply][], changed = record) {
+function look(looks: [second: number, said?: Said][], changed = record) {
   const limits = new Limits();
-  const seen = looks.map(([second, reply]) =>
-    limits.passed(changed, directory, reply, second * 1000)
+  const seen = looks.map(([second, said]) =>
+    limits.passed(changed, directory, said, second * 1000)
   );
   return seen.at(-1);
 }
@@ -87,27 +88,37 @@ describe('retries', () => {
     ).toBeUndefined();
   });
 
-  test('whatever works begins a new row', () => {
-    const looks = [failing(1), failing(2), working, failing(1), failing(2)];
-    const spread = looks.map((reply, index): [number, Reply] => [
-      index * 5,
-      reply
-    ]);
-    expect(look(spread)).toBeUndefined();
-  });
-
-  test('a row that began between two looks is new too', () => {
-    const looks: [number, Reply][] = [
-      [0, failing(1)],
-      [5, failing(5)],
-      [20, failing(2)],
-      [21, failing(3)]
-    ];
+  test('whatever works ends a row', () => {
+    const looks = [
+      ...[failing(1), failing(2), { reply: working, row: 1 }],
+      ...[failing(1, 2), failing(2, 2)]
+    ].map((said, index): [number, Said] => [index * 5, said]);
     expect(look(looks)).toBeUndefined();
   });
 
+  test('so does what worked between two looks', () => {
+    const looks = [1, 2, 3, 4, 5].map((row): [number, Said] => [
+      row * 5,
+      failing(row, row)
+    ]);
+    expect(look(looks)).toBeUndefined();
+  });
+
+  test('who has worked for long may fail for a tenth of that time', () => {
+    const long: [number, Said][] = [
+      [0, { reply: working, row: 0 }],
+      [1200, failing(1)],
+      [1290, failing(8)]
+    ];
+    expect(look(long, patient)).toBeUndefined();
+    expect(look([...long, [1325, failing(9)]], patient)).toMatchObject({
+      why: 'retries'
+    });
+  });
+
   test('who has ended by itself is not ended for its retries', () => {
-    const ended = { ...failing(9), finished: true };
+    const { reply } = failing(9);
+    const ended = { reply: { ...reply, finished: true }, row: 1 };
     expect(
       look([
         [0, failing(1)],

@@ -10,7 +10,13 @@ interface Watched {
   /** All times are of the monotonic clock. */
   since: number;
   /** The failures in a row it is at, and when the first was seen. */
-  retries: { times: number; since: number } | undefined;
+  retries: { row: number; times: number; since: number } | undefined;
+}
+
+/** What a run has said, and its how manieth row of failures it is at. */
+export interface Said {
+  reply: Reply;
+  row: number;
 }
 
 /** Why a run has to end now. */
@@ -23,13 +29,15 @@ export class Limits {
   readonly #watched = new Map<string, Watched>();
 
   /**
-   * @param reply what the run has said so far, when its retries count
+   * @param said what the run has said so far, when its retries count, and
+   *   which row of failures it is at: between two looks one may end and
+   *   another begin
    * @param now milliseconds of a monotonic clock
    */
   passed(
     record: RunRecord,
     directory: string,
-    reply: Reply | undefined,
+    said: Said | undefined,
     now = performance.now()
   ): Passed | undefined {
     const { agent_id: id, timeout_seconds, output_limit_bytes } = record;
@@ -42,7 +50,7 @@ export class Limits {
       sizeOf(join(directory, 'stdout')) + sizeOf(join(directory, 'stderr'));
     if (output_limit_bytes > 0 && output > output_limit_bytes)
       return { why: 'output_limit' };
-    return pastRetries(watched, record.retry_seconds ?? 0, reply, now);
+    return pastRetries(watched, record.retry_seconds ?? 0, said, now);
   }
 
   /** Runs that were looked at. */
@@ -61,26 +69,27 @@ export class Limits {
 
 /**
  * Only one more failure ends a run, never the time since the last: an answer
- * may be long in coming.
+ * may be long in coming. Who has worked for long has more to lose and is given
+ * a tenth of that time.
  */
 function pastRetries(
   watched: Watched,
   limitSeconds: number,
-  reply: Reply | undefined,
+  said: Said | undefined,
   now: number
 ): Passed | undefined {
-  const { retries } = watched;
-  const { retrying, finished, failure } = reply ?? {};
-  if (!retrying || finished || failure || limitSeconds === 0) {
-    watched.retries = undefined;
+  const { retries: before } = watched;
+  const { retrying, finished, failure } = said?.reply ?? {};
+  watched.retries = undefined;
+  if (!said || !retrying || finished || failure || limitSeconds === 0)
     return undefined;
-  }
   const { times, why } = retrying;
-  const goesOn = retries !== undefined && times >= retries.times;
-  const since = goesOn ? retries.since : now;
-  watched.retries = { times, since };
-  const isMore = goesOn && times > retries.times;
-  return isMore && now - since >= limitSeconds * 1000
+  const known = before?.row === said.row ? before : undefined;
+  const since = known?.since ?? now;
+  watched.retries = { row: said.row, times, since };
+  const limitMs = Math.max(limitSeconds * 1000, (since - watched.since) / 10);
+  const failedAgain = known !== undefined && times > known.times;
+  return failedAgain && now - since >= limitMs
     ? { why: 'retries', failure: why }
     : undefined;
 }

@@ -56,6 +56,11 @@ export class ReplyReader {
     return this.#reply;
   }
 
+  /** Rows of failures so far. */
+  get row(): number {
+    return this.#folded.row;
+  }
+
   /** The end of what the engine said that is no event of its own. */
   get stray(): string {
     return this.#folded.stray;

@@ -1,7 +1,7 @@
 import type { Reply } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
 import { soon } from '../soon.ts';
-import { Limits } from './limits.ts';
+import { Limits, type Said } from './limits.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
 import type { Run, RunRecord } from './run.ts';
@@ -9,6 +9,7 @@ import {
   claimNeverStarts,
   claimOf,
   exitedAt,
+  hasExited,
   requestStop,
   startedAt
 } from './run-files.ts';
@@ -110,16 +111,7 @@ export class RunTracker {
 
   /** What a running agent has said so far. */
   async reply(agentId: string): Promise<Reply | undefined> {
-    const { store, engineOf } = this.#with;
-    const record = store.recordOf(agentId);
-    const engine = engineOf(record?.engine ?? '');
-    const readable = record && readableOf(record.kind, engine);
-    if (!readable) return undefined;
-    const reader =
-      this.#readers.get(agentId) ??
-      new ReplyReader(readable, store.directoryOf(agentId));
-    this.#readers.set(agentId, reader);
-    return reader.read();
+    return (await this.#said(agentId))?.reply;
   }
 
   /** Looks after every open run; called once a second while we live. */
@@ -172,14 +164,28 @@ export class RunTracker {
     // One of the servers reads along, or all would have the work.
     const { self, liveness } = processes;
     const isOurs = owner.pid === self.pid || liveness(owner) === 'dead';
-    const reply =
-      record.retry_seconds && isOurs ? await this.reply(id) : undefined;
-    const passed = this.#limits.passed(record, directory, reply);
-    if (!passed) return;
+    const said =
+      record.retry_seconds && isOurs ? await this.#said(id) : undefined;
+    const passed = this.#limits.passed(record, directory, said);
+    // It may have ended while it was read.
+    if (!passed || hasExited(directory)) return;
     requestStop(directory, passed);
     const { place } = owner;
     await processes.stop({ directory, place, withNested: true });
     await this.refresh(record);
+  }
+
+  async #said(agentId: string): Promise<Said | undefined> {
+    const { store, engineOf } = this.#with;
+    const record = store.recordOf(agentId);
+    const engine = engineOf(record?.engine ?? '');
+    const readable = record && readableOf(record.kind, engine);
+    if (!readable) return undefined;
+    const reader =
+      this.#readers.get(agentId) ??
+      new ReplyReader(readable, store.directoryOf(agentId));
+    this.#readers.set(agentId, reader);
+    return { reply: await reader.read(), row: reader.row };
   }
 
   #forget(id: string): void {

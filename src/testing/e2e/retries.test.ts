@@ -18,6 +18,22 @@ const failing = {
         'Retrying with backoff... _ApiError: {"error":{"code":429,' +
         '"message":"Slow down","status":"RESOURCE_EXHAUSTED"}}');
     }, 100);`,
+  // Every step needs a second try, and is done.
+  stumbling: `const say = (event) => console.log(JSON.stringify(event));
+    const fail = (n) => say({ type: 'error', message: 'Reconnecting... ' + n });
+    let steps = 0;
+    const timer = setInterval(() => {
+      const item = { type: 'agent_message', text: 'Step ' + steps };
+      fail(1);
+      if (steps === 40) fail(2);
+      say({ type: 'item.completed', item });
+      fail(1);
+      steps += 1;
+      if (steps < 45) return;
+      clearInterval(timer);
+      say({ type: 'item.completed', item });
+      say({ type: 'turn.completed', usage: {} });
+    }, 100);`,
   // Its model answers at last, long after the limit, and without a word.
   patient: `const say = (event) => console.log(JSON.stringify(event));
     say({ type: 'error', message: 'Reconnecting... 1/5 (status 500)' });
@@ -95,17 +111,21 @@ test('the next server ends it too', async () => {
   });
 });
 
-test('one failure and a long silence is no reason to end a run', async () => {
-  const { server } = await serve(
-    { codex: failing.patient },
-    { codex: { retrySeconds: 1 } }
-  );
-  const { data } = await server.call('spawn_codex', { prompt: 'hello' });
-  expect(await ended(server, data.agent_id)).toMatchObject({
-    status: 'completed',
-    result: 'At last.'
+for (const [what, program, result] of [
+  ['one failure and a long silence', failing.patient, 'At last.'],
+  ['a failure at every step', failing.stumbling, 'Step 44']
+] as const)
+  test(`${what} is no reason to end a run`, async () => {
+    const { server } = await serve(
+      { codex: program },
+      { codex: { retrySeconds: 1 } }
+    );
+    const { data } = await server.call('spawn_codex', { prompt: 'hello' });
+    expect(await ended(server, data.agent_id)).toMatchObject({
+      status: 'completed',
+      result
+    });
   });
-});
 
 test('with retrySeconds 0 it may try until its time is over', async () => {
   const { server } = await serve(
