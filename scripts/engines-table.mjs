@@ -31,15 +31,22 @@ export function writeTable(resultsFile, runsFile) {
   writeFileSync(page, `${before}${begin}\n${table}\n${end}${after}`);
 }
 
-/** @returns a markdown table, one row an engine */
+/**
+ * @returns a markdown table, one row an engine
+ * @throws when an engine has no test that passed
+ */
 export function tableOf(testResults, runs, date) {
-  const rows = Object.entries(versions).map(([engine, { version }]) => [
-    `\`${engine}\``,
-    version,
-    date.toISOString().slice(0, 10),
-    verified(groupsOf(engine, testResults)),
-    exits(runs.filter((run) => run.engine === engine))
-  ]);
+  const rows = Object.entries(versions).map(([engine, { version }]) => {
+    const groups = groupsOf(engine, testResults);
+    if (groups.length === 0) throw new Error(`No test of ${engine} passed.`);
+    return [
+      `\`${engine}\``,
+      version,
+      date.toISOString().slice(0, 10),
+      verified(groups),
+      exits(runs.filter((run) => run.engine === engine))
+    ];
+  });
   const head = ['Engine', 'Version', 'Date', 'Tests passed', 'Exit codes'];
   return [head, head.map(() => '---'), ...rows]
     .map((cells) => `| ${cells.join(' | ')} |`)

@@ -12,7 +12,7 @@
  *     --table            after a run without failures, write its table into
  *                        docs/engines.md
  *
- * More arguments go to vitest.
+ * Other arguments go to vitest.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -37,10 +37,13 @@ const dependencies = Object.fromEntries(
 );
 const wanted = JSON.stringify(dependencies);
 const [first, ...rest] = process.argv.slice(2);
+const most = { '--install': 0, '--record': 1, '--table': 0 }[first];
+if (rest.length > (most ?? Number.POSITIVE_INFINITY))
+  fail(`${first} takes ${most === 0 ? 'no argument' : 'one filter at most'}.`);
 
 if (!process.env.TROUPE_TEST_CLIS && !isInstalled()) install();
 if (first === '--record') record(rest);
-else if (first === '--table') test(rest, writeTable);
+else if (first === '--table') test([], writeTable);
 else if (first !== '--install') test(process.argv.slice(2));
 
 function record(filter) {
@@ -83,6 +86,11 @@ function install() {
   rmSync(installed, { force: true });
   installEngines(folder, dependencies);
   writeFileSync(installed, wanted);
+}
+
+function fail(message) {
+  process.stderr.write(`test-engines: ${message}\n`);
+  process.exit(2);
 }
 
 function run(command, args, cwd, env = {}) {

@@ -16,7 +16,10 @@ test('a row tells what was run with one program, and how it exited', () => {
         { ...passed(['a session']), status: 'failed' }
       ]
     },
-    { name: '/x/claude.test.ts', assertionResults: [passed(['a turn'])] },
+    ...['claude', 'copilot', 'gemini-cli'].map((name) => ({
+      name: `/x/${name}.test.ts`,
+      assertionResults: [passed(['a turn'])]
+    })),
     {
       name: '/x/as-clients.test.ts',
       assertionResults: [
@@ -38,4 +41,10 @@ test('a row tells what was run with one program, and how it exited', () => {
   expect(lines[3]).toMatch(
     /^\| `codex` \| \d+\.\d+\.\d+ \| 2026-02-03 \| 4: a turn 2, a session 1, as a client 1 \| `canceled` 143, none; `failed` 1 \|$/
   );
+});
+
+test('there is no table of a run that left an engine out', () => {
+  const assertionResults = [passed(['a turn'])];
+  const results = [{ name: '/x/codex.test.ts', assertionResults }];
+  expect(() => tableOf(results, [], new Date())).toThrow('No test of claude');
 });
