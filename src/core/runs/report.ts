@@ -1,16 +1,31 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { reportChanges } from '../changes/report-changes.ts';
-import { readEnds, readSlice } from '../state/text-file.ts';
+import { type Answer, evenShare, type Facts, tellWithin } from './fit.ts';
+import { linePart, listPart, shortName } from './parts.ts';
 import type { Outcome, Run, RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
+import { type Reading, readWords, type Words } from './words.ts';
 
 /** Characters of agents' text that one answer carries inline. */
 export const inlineChars = 20_000;
 
-/** Stands between the two ends of a long text. */
-const cut = '\n\n… [cut: the whole text is in full_output] …\n\n';
+/** Stands at the end of a long error. */
+export const errorCut =
+  '… [cut: outcome.json, next to full_output, has it all]';
+
+/** Characters of one line of a live agent, and of one refused action. */
+const lineChars = 500;
+
+/** A run, read once, in the forms that an answer may have it. */
+export interface Report {
+  full: Answer;
+  /** How it ended and what it said: what a caller needs first. */
+  words: Answer;
+  /** How it ended and why. */
+  error: Answer;
+  /** How it ended. */
+  bare: Answer;
+}
 
 /** A run as `result` answers it, whether it runs or has ended. */
 export async function reportRun(
@@ -19,17 +34,60 @@ export async function reportRun(
   tracker: RunTracker,
   offset?: number,
   budget = inlineChars
-): Promise<Record<string, unknown>> {
-  if (!run.outcome) return reportActive(run, tracker);
-  return reportEnded(run.record, run.outcome, store, offset, budget);
+): Promise<Facts> {
+  const reading = { offset, reach: budget };
+  const { full } = await readReport(run, store, tracker, reading);
+  const room = { chars: budget, bytes: Number.POSITIVE_INFINITY };
+  return tellWithin([{ answer: full, least: 0 }], room);
 }
 
-async function reportActive(
+export async function readReport(
   run: Run,
-  tracker: RunTracker
-): Promise<Record<string, unknown>> {
+  store: RunStore,
+  tracker: RunTracker,
+  reading: Reading = { reach: inlineChars }
+): Promise<Report> {
+  const { record, outcome } = run;
+  if (!outcome) {
+    const facts = await reportActive(run, tracker);
+    const told = () => facts;
+    return { full: told, words: told, error: told, bare: told };
+  }
+  const directory = store.directoryOf(record.agent_id);
+  const words = await readWords(directory, outcome, reading);
+  const changes = reportChanges(record, directory);
+  const bare: Answer = () => tellBare(record, outcome);
+  const error: Answer = (told) => ({
+    ...bare(told),
+    ...(outcome.error === null ? {} : told(linePart('error', outcome.error)))
+  });
+  return {
+    full: (told) => tellEnded(record, outcome, words, changes, told),
+    words: (told) => ({
+      ...error(told),
+      ...(outcome.result_chars === 0 ? {} : told(words.short('result')))
+    }),
+    error,
+    bare
+  };
+}
+
+/** Of so many answers in one, the characters that a long one may have. */
+export function reachOf(runs: Run[]): number {
+  const lengths = runs.map(({ outcome }) => outcome?.result_chars ?? 0);
+  return Math.min(inlineChars, evenShare(lengths, inlineChars));
+}
+
+/** Seconds an active run has been there. */
+export function secondsSince(record: RunRecord): number {
+  const since = Date.now() - Date.parse(record.created_at);
+  return Math.max(0, Math.round(since / 1000));
+}
+
+async function reportActive(run: Run, tracker: RunTracker): Promise<Facts> {
   const { record, status } = run;
-  const progress = (await tracker.reply(record.agent_id))?.progress;
+  const { progress: seen } = (await tracker.reply(record.agent_id)) ?? {};
+  const progress = seen && shortName(seen, lineChars);
   const next = `Next: wait_for_agents {"agent_ids":["${record.agent_id}"]}.`;
   const doing = progress ? ` Last seen: "${progress}".` : '';
   return {
@@ -45,86 +103,45 @@ async function reportActive(
   };
 }
 
-async function reportEnded(
+function tellEnded(
   record: RunRecord,
   outcome: Outcome,
-  store: RunStore,
-  offset: number | undefined,
-  budget: number
-): Promise<Record<string, unknown>> {
-  const path = join(store.directoryOf(record.agent_id), outcome.result_file);
-  const text = await boundedText(path, outcome.result_chars, offset, budget);
+  words: Words,
+  { files_changed: files, files_changed_note: note, ...changes }: Changes,
+  told: Parameters<Answer>[0]
+): Facts {
+  const { error, session_id: session } = outcome;
+  const denials = outcome.denials.map((one) => shortName(one, lineChars));
   return {
     agent_id: record.agent_id,
     agent_type: record.engine,
-    model: outcome.model ?? 'default',
+    model: shortName(outcome.model ?? 'default'),
     success: outcome.status === 'completed',
     status: outcome.status,
-    error: outcome.error,
+    ...told(linePart('error', error, errorCut)),
     error_code: outcome.error_code,
-    full_output: path,
-    ...text,
+    full_output: words.path,
+    ...told(words.full('result')),
     cost_usd: outcome.cost_usd,
     usage: outcome.usage,
     duration_seconds: outcome.duration_ms / 1000,
     started_at: outcome.started_at ?? record.created_at,
     completed_at: outcome.completed_at,
-    ...(outcome.session_id === null ? {} : { session_id: outcome.session_id }),
-    ...(outcome.denials.length === 0 ? {} : { denials: outcome.denials }),
-    ...reportChanges(record, store.directoryOf(record.agent_id), budget)
+    ...(session === null ? {} : { session_id: shortName(session) }),
+    ...(denials.length === 0 ? {} : told(listPart('denials', denials, true))),
+    ...(files ? told(listPart('files_changed', files, true)) : {}),
+    ...changes,
+    ...(note ? told(linePart('files_changed_note', note)) : {})
   };
 }
 
-/** Seconds an active run has been there. */
-export function secondsSince(record: RunRecord): number {
-  const since = Date.now() - Date.parse(record.created_at);
-  return Math.max(0, Math.round(since / 1000));
-}
+type Changes = ReturnType<typeof reportChanges>;
 
-/**
- * The whole text when it fits, else its two ends, or a part on request. That
- * it is cut is said before it: some clients show the beginning of an answer
- * only.
- */
-async function boundedText(
-  path: string,
-  chars: number,
-  offset: number | undefined,
-  budget: number
-): Promise<Record<string, unknown>> {
-  if (!existsSync(path))
-    return { result: '', message: `${path}, which held the answer, is gone.` };
-  // Who gives one reads part after part, from 0 on as from anywhere.
-  if (offset !== undefined) {
-    const { text, totalChars } = await readSlice(path, offset, budget);
-    if (text.length === totalChars) return { result: text };
-    const next = offset + text.length;
-    const more = next < totalChars;
-    return {
-      truncated: true,
-      total_chars: totalChars,
-      ...(more ? { next_offset: next, message: readOn(next) } : {}),
-      result: text
-    };
-  }
-  const room = chars > budget ? budget - cut.length : budget;
-  const headChars = Math.ceil(room * 0.6);
-  const { head, tail, totalChars } = await readEnds(
-    path,
-    headChars,
-    room - headChars,
-    chars
-  );
-  if (totalChars <= budget) return { result: head + tail };
+function tellBare(record: RunRecord, outcome: Outcome): Facts {
   return {
-    truncated: true,
-    total_chars: totalChars,
-    next_offset: head.length,
-    message: `Only beginning and end. ${readOn(head.length)}`,
-    result: `${head}${cut}${tail}`
+    agent_id: record.agent_id,
+    agent_type: record.engine,
+    status: outcome.status,
+    error_code: outcome.error_code
   };
-}
-
-function readOn(offset: number): string {
-  return `Call result with this agent_id and offset ${offset} to read on; full_output has all of it.`;
 }

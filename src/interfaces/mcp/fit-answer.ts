@@ -1,30 +1,22 @@
+import { type Facts, type Form, tellWithin } from '../../core/runs/fit.ts';
 import { inlineChars } from '../../core/runs/report.ts';
 import { limitsOf } from './clients.ts';
 
-/** Of agents' text, what is left at the least. */
-const leastChars = 1000;
-
-type Facts = Record<string, unknown>;
+/** What a form says that leaves out facts of agents. */
+export const toldShortly =
+  'Told shortly: result gives each with all its facts, and reads on from next_offset.';
 
 /**
- * An answer that the client passes on whole. One that it would cut gets less
- * of the agents' text instead, and tells where the rest is.
- * @param build the answer with so many characters of agents' text
- * @param brief the answer without any, for when the rest alone is too long
+ * An answer that the client passes on whole: in the first form that has room
+ * for what it tells.
  */
-export async function fitAnswer(
-  clientName: string,
-  build: (chars: number) => Promise<Facts>,
-  brief?: () => Facts
-): Promise<Facts> {
-  const { answerBytes } = limitsOf(clientName);
-  let chars = inlineChars;
-  for (;;) {
-    const facts = await build(chars);
-    const bytes = Buffer.byteLength(JSON.stringify(facts));
-    if (bytes <= answerBytes) return facts;
-    if (chars === leastChars) return brief?.() ?? facts;
-    const fitting = Math.floor((chars * 0.95 * answerBytes) / bytes);
-    chars = Math.max(leastChars, fitting);
-  }
+export function fitAnswer(clientName: string, forms: Form[]): Facts {
+  const { answerBytes: bytes } = limitsOf(clientName);
+  return tellWithin(forms, { chars: inlineChars, bytes });
+}
+
+/** The message of an answer, if there is something to say. */
+export function said(...sentences: string[]): Facts {
+  const message = sentences.join(' ');
+  return message === '' ? {} : { message };
 }

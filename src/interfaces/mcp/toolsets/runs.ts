@@ -1,75 +1,21 @@
 import { z } from 'zod';
 import { unknownAgent } from '../../../core/runs/continue-run.ts';
-import { reportRun, secondsSince } from '../../../core/runs/report.ts';
-import type { Run } from '../../../core/runs/run.ts';
+import type { Form } from '../../../core/runs/fit.ts';
+import {
+  inlineChars,
+  type Report,
+  readReport
+} from '../../../core/runs/report.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
-import { fitAnswer } from '../fit-answer.ts';
+import { fitAnswer, said } from '../fit-answer.ts';
 import { agentId, looking } from './agent-input.ts';
+import { listTool } from './list.ts';
 import { waitTool } from './wait.ts';
-
-const activeAgent = z.looseObject({
-  id: z.string(),
-  type: z.string(),
-  sec: z.number(),
-  task: z.string(),
-  status: z.string()
-});
 
 /** Tools that follow agents of this workspace, whichever server has them. */
 export function runTools(host: Host): Tool[] {
   return [listTool(host), resultTool(host), waitTool(host), cancelTool(host)];
-}
-
-function listTool(host: Host): Tool {
-  return defineTool({
-    name: 'list',
-    title: 'List agents',
-    description:
-      'Agents started in this workspace: running, queued, and the ids that ended last.',
-    input: z.strictObject({
-      limit: z
-        .number()
-        .int()
-        .min(1)
-        .max(100)
-        .default(3)
-        .describe('How many ended ids')
-    }),
-    output: z.looseObject({
-      running: z.array(activeAgent),
-      queued: z.array(activeAgent),
-      completed_ids: z.array(z.string()),
-      tip: z.string()
-    }),
-    annotations: looking,
-    handle: async ({ limit }) => {
-      const active = await host.tracker.active();
-      const { faults } = host.registry;
-      const rows = (status: string) =>
-        active.filter((run) => run.status === status).map(row);
-      return {
-        running: rows('running'),
-        queued: rows('queued'),
-        completed_ids: await host.recent(limit),
-        ...(faults.length > 0 ? { faults } : {}),
-        tip:
-          active.length > 0
-            ? 'wait_for_agents waits for them and gives their results.'
-            : 'Nothing is running. result gives the answer of one that has ended.'
-      };
-    }
-  });
-}
-
-function row({ record, status }: Run) {
-  return {
-    id: record.agent_id,
-    type: record.engine,
-    sec: secondsSince(record),
-    task: record.task.slice(0, 80),
-    status
-  };
 }
 
 function resultTool(host: Host): Tool {
@@ -92,8 +38,14 @@ function resultTool(host: Host): Tool {
     handle: async ({ agent_id, offset }, { clientName }) => {
       const run = await host.tracker.run(agent_id);
       if (run)
-        return fitAnswer(clientName, (chars) =>
-          reportRun(run, host.store, host.tracker, offset, chars)
+        return fitAnswer(
+          clientName,
+          resultForms(
+            await readReport(run, host.store, host.tracker, {
+              offset,
+              reach: inlineChars
+            })
+          )
         );
       return {
         agent_id,
@@ -102,6 +54,22 @@ function resultTool(host: Host): Tool {
       };
     }
   });
+}
+
+/** Paths can be so long that a client has no room for anything else. */
+function resultForms({ full, words }: Report): Form[] {
+  return [
+    { answer: full, least: 600 },
+    {
+      answer: (told) => ({
+        ...said(
+          'Told shortly: its paths are too long for this client. Call result with offset next_offset to read on.'
+        ),
+        ...words(told)
+      }),
+      least: 0
+    }
+  ];
 }
 
 function cancelTool(host: Host): Tool {

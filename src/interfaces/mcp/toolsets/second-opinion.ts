@@ -3,12 +3,15 @@ import { HostError } from '../../../core/errors.ts';
 import { chooseExperts } from '../../../core/opinions/choose-experts.ts';
 import { readContextFiles } from '../../../core/opinions/context-files.ts';
 import { questionPrompt, verdictOf } from '../../../core/opinions/question.ts';
-import { reportRun } from '../../../core/runs/report.ts';
+import type { Answer, Facts, Form } from '../../../core/runs/fit.ts';
+import { linePart, listPart, shortName } from '../../../core/runs/parts.ts';
+import { errorCut, reachOf, reportRun } from '../../../core/runs/report.ts';
 import type { Run } from '../../../core/runs/run.ts';
+import { type Reading, readWords } from '../../../core/runs/words.ts';
 import { tailOf } from '../../../core/state/text-file.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
-import { fitAnswer } from '../fit-answer.ts';
+import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
 import { waitWithProgress } from '../wait-with-progress.ts';
 
 const defaultSeconds = 300;
@@ -82,10 +85,7 @@ export function secondOpinionTool(host: Host): Tool {
       );
       if (ids.length === 0) throw refusals[0];
       const seconds = (timeout ?? defaultSeconds) + endingSeconds;
-      const told = await answers(host, ids, seconds, context);
-      return refusals.length === 0
-        ? told
-        : { ...told, not_started: refusals.map(refusalOf) };
+      return answers(host, ids, refusals.map(refusalOf), seconds, context);
     }
   });
 }
@@ -99,9 +99,10 @@ function refusalOf(reason: unknown): string {
 async function answers(
   host: Host,
   agentIds: string[],
+  refusals: string[],
   seconds: number,
   context: ToolContext
-): Promise<Record<string, unknown>> {
+): Promise<Facts> {
   const { finished, waiting, elapsedMs } = await waitWithProgress(
     host,
     { agentIds, mode: 'all', seconds },
@@ -118,55 +119,86 @@ async function answers(
       : {
           status: 'timeout',
           elapsed_seconds,
-          still_running: waiting.map(({ record }) => record.agent_id),
-          message:
-            'Some are still at it. Call wait_for_agents with still_running as agent_ids; nothing is lost.'
+          still_running: waiting.map(({ record }) => record.agent_id)
         };
-  return fitAnswer(context.clientName, async (chars) => {
-    const budget = Math.floor(chars / agentIds.length);
-    const opinions = asked.map((run) => opinionOf(host, run, budget));
-    return { ...standing, opinions: await Promise.all(opinions) };
+  const goesOn =
+    waiting.length === 0
+      ? []
+      : [
+          'Some are still at it. Call wait_for_agents with still_running as agent_ids; nothing is lost.'
+        ];
+  const reading = { reach: reachOf(asked) };
+  const opinions = await Promise.all(
+    asked.map((run) => readOpinion(host, run, reading))
+  );
+  const form = (
+    kind: keyof Opinion,
+    least: number,
+    ...brief: string[]
+  ): Form => ({
+    least,
+    answer: (told) => ({
+      ...standing,
+      ...said(...goesOn, ...brief),
+      opinions: opinions.map((opinion) => opinion[kind](told)),
+      ...(refusals.length === 0
+        ? {}
+        : told(listPart('not_started', refusals, true)))
+    })
   });
+  return fitAnswer(context.clientName, [
+    form('full', 300),
+    form('short', 0, toldShortly)
+  ]);
+}
+
+interface Opinion {
+  full: Answer;
+  /** Paths can be so long that a client has no room for them. */
+  short: Answer;
 }
 
 /** An engine's own words, and what it took. */
-async function opinionOf(host: Host, run: Run, budget: number) {
-  const { record, status } = run;
+async function readOpinion(
+  host: Host,
+  run: Run,
+  reading: Reading
+): Promise<Opinion> {
+  const { record, status, outcome } = run;
   const engine = {
     engine: record.engine,
     agent_id: record.agent_id,
     status,
     read_only: record.enforcement
   };
-  const report = await reportRun(
-    run,
-    host.store,
-    host.tracker,
-    undefined,
-    budget
-  );
-  if (!run.outcome) return { ...engine, message: report.message };
-  const { result, duration_seconds, ...rest } = report;
-  const { model, cost_usd, error, error_code, full_output } = rest;
-  const answer = typeof result === 'string' ? result : '';
-  const end = rest.truncated ? tailOf(String(full_output), endBytes) : answer;
+  if (!outcome) {
+    const { message } = await reportRun(run, host.store, host.tracker);
+    const told = () => ({ ...engine, message });
+    return { full: told, short: told };
+  }
+  const directory = host.store.directoryOf(record.agent_id);
+  const words = await readWords(directory, outcome, reading);
+  const { error, error_code, cost_usd } = outcome;
+  const verdict =
+    status === 'completed' ? verdictOf(tailOf(words.path, endBytes)) : null;
   return {
-    ...engine,
-    model,
-    error,
-    error_code,
-    full_output,
-    verdict: status === 'completed' ? verdictOf(end) : null,
-    ...(rest.truncated
-      ? {
-          truncated: true,
-          total_chars: rest.total_chars,
-          next_offset: rest.next_offset,
-          message: rest.message
-        }
-      : {}),
-    answer,
-    cost_usd,
-    seconds: duration_seconds
+    full: (told) => ({
+      ...engine,
+      model: shortName(outcome.model ?? 'default'),
+      ...told(linePart('error', error, errorCut)),
+      error_code,
+      full_output: words.path,
+      ...told(linePart('verdict', verdict)),
+      ...told(words.full('answer')),
+      cost_usd,
+      seconds: outcome.duration_ms / 1000
+    }),
+    short: (told) => ({
+      ...engine,
+      ...told(linePart('error', error)),
+      error_code,
+      ...told(linePart('verdict', verdict)),
+      ...told(words.short('answer'))
+    })
   };
 }

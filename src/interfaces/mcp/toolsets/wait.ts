@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { unknownAgent } from '../../../core/runs/continue-run.ts';
-import { reportRun } from '../../../core/runs/report.ts';
+import type { Facts, Form } from '../../../core/runs/fit.ts';
+import { listPart } from '../../../core/runs/parts.ts';
+import { type Report, reachOf, readReport } from '../../../core/runs/report.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
-import { fitAnswer } from '../fit-answer.ts';
+import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
 import { waitWithProgress } from '../wait-with-progress.ts';
 import { agentId, looking } from './agent-input.ts';
+
+/** Of a wait for agents by name. */
+const mostIds = 500;
 
 /** Waits for agents of this workspace and gives their answers. */
 export function waitTool(host: Host): Tool {
@@ -25,7 +30,7 @@ export function waitTool(host: Host): Tool {
       agent_ids: z
         .array(agentId)
         .min(1)
-        .max(500)
+        .max(mostIds)
         .optional()
         .describe('Default: all active'),
       mode: z
@@ -47,31 +52,32 @@ export function waitTool(host: Host): Tool {
       );
       const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
       const still_running = waiting.map(({ record }) => record.agent_id);
-      const tell = (results: Record<string, unknown>[], brief?: string) =>
-        waiting.length === 0
-          ? {
-              status: 'all_completed',
-              elapsed_seconds,
-              ...said(brief),
-              results
-            }
-          : {
-              status:
-                mode === 'any' && finished.length > 0
-                  ? 'any_completed'
-                  : 'timeout',
-              elapsed_seconds,
-              still_running,
-              ...said(
-                'The rest goes on in the background. Call wait_for_agents again with still_running as agent_ids.',
-                brief
-              ),
-              completed_results: results
-            };
+      const isAny = mode === 'any' && finished.length > 0;
       return fitAnswer(
         context.clientName,
-        async (chars) => tell(await reportAll(host, finished, chars)),
-        () => tell(finished.map(briefly), 'result gives each answer.')
+        await formsOf(host, finished, (results, brief, list) =>
+          waiting.length === 0
+            ? {
+                status: 'all_completed',
+                elapsed_seconds,
+                ...said(...brief),
+                ...list('results', results)
+              }
+            : {
+                status: isAny ? 'any_completed' : 'timeout',
+                elapsed_seconds,
+                ...list('still_running', still_running),
+                ...said(
+                  `The rest goes on in the background. Call wait_for_agents again ${
+                    still_running.length > mostIds
+                      ? 'without agent_ids'
+                      : 'with still_running as agent_ids'
+                  }.`,
+                  ...brief
+                ),
+                ...list('completed_results', results)
+              }
+        )
       );
     }
   });
@@ -82,41 +88,72 @@ async function known(host: Host, ids: string[]): Promise<string[]> {
   return ids;
 }
 
-function said(...sentences: (string | undefined)[]) {
-  const message = sentences.filter((one) => one !== undefined).join(' ');
-  return message === '' ? {} : { message };
-}
-
-async function nothingRunning(
-  host: Host,
-  clientName: string
-): Promise<Record<string, unknown>> {
+async function nothingRunning(host: Host, clientName: string): Promise<Facts> {
   const ids = await host.recent(5);
   const runs = await Promise.all(ids.map((id) => host.tracker.run(id)));
   const recent = runs.filter((run) => run !== undefined);
-  return fitAnswer(clientName, async (chars) => ({
-    status: 'no_agents_running',
-    message: 'No agent is running. These ended last.',
-    recent_results: await reportAll(host, recent, chars)
-  }));
-}
-
-/** Several answers share what one answer may carry. */
-function reportAll(host: Host, runs: Run[], chars: number) {
-  const budget = Math.floor(chars / Math.max(1, runs.length));
-  return Promise.all(
-    runs.map((run) =>
-      reportRun(run, host.store, host.tracker, undefined, budget)
-    )
+  return fitAnswer(
+    clientName,
+    await formsOf(host, recent, (results, brief, list) => ({
+      status: 'no_agents_running',
+      ...said('No agent is running. These ended last.', ...brief),
+      ...list('recent_results', results)
+    }))
   );
 }
 
-/** One of so many that their answers have no room. */
-function briefly({ record, status, outcome }: Run) {
-  return {
-    agent_id: record.agent_id,
-    agent_type: record.engine,
-    status,
-    error_code: outcome?.error_code ?? null
-  };
+/** Puts results, what is to be said of them, and its lists into an answer. */
+type Envelope = (
+  results: Facts[],
+  brief: string[],
+  list: (name: string, items: unknown[]) => Facts
+) => Facts;
+
+/**
+ * Results of several agents, the fullest form first: with all facts, with
+ * their words and how they ended, with what went wrong, without any words;
+ * and of that as many as there is room for.
+ */
+async function formsOf(
+  host: Host,
+  runs: Run[],
+  envelope: Envelope
+): Promise<Form[]> {
+  const reading = { reach: reachOf(runs) };
+  const reports = await Promise.all(
+    runs.map((run) => readReport(run, host.store, host.tracker, reading))
+  );
+  const form = (
+    kind: keyof Report,
+    least: number,
+    ...brief: string[]
+  ): Form => ({
+    least,
+    answer: (told) =>
+      envelope(
+        reports.map((report) => report[kind](told)),
+        brief,
+        (name, items) => ({ [name]: items })
+      )
+  });
+  return [
+    form('full', 1000),
+    form('words', 64, toldShortly),
+    form('error', 32, errorsOnly),
+    {
+      least: 0,
+      answer: (told) =>
+        envelope(
+          reports.map((report) => report.bare(told)),
+          [onlyRows],
+          (name, items) => told(listPart(name, items))
+        )
+    }
+  ];
 }
+
+const errorsOnly =
+  'Told without answers, as there are so many: call result for each.';
+
+const onlyRows =
+  'None has room for its answer, and where a total is told, not all have a row: call result for each, or wait_for_agents with fewer agent_ids.';
