@@ -25,14 +25,41 @@ test('what installs a program installs the package that is tested', () => {
   }
 });
 
-test('docs/engines.md names both ends of what is verified', () => {
-  const page = new URL('../docs/engines.md', import.meta.url);
-  const [, section] = readFileSync(page, 'utf8').split('## What is verified');
+const pageOf = (name: string) =>
+  readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
+
+const [before = '', rest = ''] = pageOf('engines.md').split(
+  '<!-- verified:begin -->'
+);
+const [table = '', after = ''] = rest.split('<!-- verified:end -->');
+
+test.each(Object.entries(versions))(
+  'the table of what is verified has the version of %s that is tested',
+  (name, { version }) => {
+    const rows = table.split('\n').filter((row) => row.includes(`\`${name}\``));
+    expect(rows).toEqual([
+      expect.stringMatching(`^\\| \`${name}\` \\| ${literal(version)} \\| `)
+    ]);
+  }
+);
+
+test('below it stands the oldest version of each that is verified', () => {
+  for (const { name, probe } of programs)
+    if (probe && 'verified' in probe)
+      expect(after).toMatch(
+        new RegExp(`\`${name}\` ${literal(probe.verified.oldest)}\\b`)
+      );
+});
+
+test('no page names the newest version anywhere else', () => {
+  const pages = [before, after, pageOf('clients.md')].join('\n');
   for (const { name, probe } of programs) {
     if (!probe || !('verified' in probe)) continue;
-    for (const version of Object.values(probe.verified))
-      expect(section).toMatch(
-        new RegExp(`\`${name}\`[ |]+${version.replaceAll('.', '\\.')}\\b`)
-      );
+    const { oldest, newest } = probe.verified;
+    if (oldest !== newest) expect(pages, name).not.toContain(newest);
   }
 });
+
+function literal(version: string): string {
+  return version.replaceAll('.', '\\.');
+}

@@ -2,15 +2,14 @@
 /**
  * Does troupe work with the newest releases? `npm run check:releases`.
  *
- * Asks npm for the latest version of each agent's program. Each that is newer
- * than the one we test is installed into .cache/engines-latest/<name>, and
- * goes through its tests and `troupe doctor`, against a model of ours on
- * loopback. Exits with 1 when one is broken, with 2 when npm did not answer.
+ * Asks npm for the latest version of each agent's program. Each that is not the
+ * one we test is installed into .cache/engines-latest/<name>, and goes through
+ * its tests and `troupe doctor`, against a model of ours on loopback. Exits
+ * with 1 when one is broken, with 2 when npm did not answer.
  *
  *     --package @openai/codex@0.168.0   tries this version, and nothing else
  *     --report FILE                     writes the table into a file, too
  */
-import { spawnSync } from 'node:child_process';
 import {
   mkdtempSync,
   readFileSync,
@@ -18,26 +17,42 @@ import {
   rmSync,
   writeFileSync
 } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { versions } from './engine-versions.mjs';
 import { installEngines } from './install-engines.mjs';
 import {
   failuresIn,
-  isNewer,
+  firstLine,
+  objectionsOf,
   passedIn,
   reportOf,
   wordsOfNpm
 } from './releases-report.mjs';
+import { runProgram } from './run-program.mjs';
 
 const root = join(import.meta.dirname, '..');
+const minuteMs = 60_000;
+const testMinutes = 20;
+const known = 'tested already';
 const works = 'works';
 const broken = 'broken';
+const notAsked = 'not asked';
 const notInstalled = 'not installed';
+const notTested = 'not tested';
+
+// A release that nobody has tried gets nothing of the workflow it runs in.
+for (const name of Object.keys(process.env))
+  if (/^((GITHUB|ACTIONS)_|GH_TOKEN$)/.test(name)) delete process.env[name];
+
+const interrupted = new AbortController();
+const { signal } = interrupted;
+for (const name of ['SIGINT', 'SIGTERM'])
+  process.once(name, () => interrupted.abort(name));
 
 try {
-  process.exitCode = check(optionsOf(process.argv.slice(2)));
+  process.exitCode = await check(optionsOf(process.argv.slice(2)));
 } catch (error) {
   console.error(`check-releases: ${error.message}`);
   process.exitCode = 2;
@@ -48,90 +63,129 @@ function optionsOf(args) {
   return parseArgs({ args, options }).values;
 }
 
-function check({ package: asked, report }) {
-  const wanted = asked ? [askedFor(asked)] : latest();
-  if (wanted.some(({ skip }) => !skip)) build();
-  const rows = wanted.map((one) => (one.skip ? rowOf(one) : tryOut(one)));
+async function check({ package: asked, report }) {
+  const wanted = asked ? [askedFor(asked)] : await latest();
+  if (!signal.aborted && wanted.some(({ result }) => !result)) await build();
+  const rows = [];
+  for (const row of wanted) rows.push(row.result ? row : await tryOut(row));
   const table = reportOf(rows);
   console.log(`\n${table}`);
   if (report) writeFileSync(report, `${table}\n`);
-  const results = rows.map(({ result }) => result);
+  return exitCodeOf(rows.map(({ result }) => result));
+}
+
+function exitCodeOf(results) {
+  if (signal.aborted) return 128 + constants.signals[signal.reason];
   if (results.includes(broken)) return 1;
-  return results.includes(notInstalled) ? 2 : 0;
+  return results.some((one) => one === notAsked || one === notInstalled)
+    ? 2
+    : 0;
 }
 
 /** `@openai/codex@0.168.0` → that version of that engine's program. */
 function askedFor(text) {
   const at = text.lastIndexOf('@');
-  const [name, version] = [text.slice(0, at), text.slice(at + 1)];
-  const known = Object.entries(versions);
-  const found = known.find(([, one]) => one.package === name);
-  if (at > 0 && found) return { name: found[0], version };
-  const names = known.map(([, one]) => one.package).join(', ');
+  const [wanted, version] = [text.slice(0, at), text.slice(at + 1)];
+  const packages = Object.values(versions).map((one) => one.package);
+  const [name] =
+    Object.entries(versions).find(([, one]) => one.package === wanted) ?? [];
+  if (at > 0 && name && isVersion(version)) return rowOf(name, version);
+  const what = name ? 'has no version' : 'is none of ours';
   throw new Error(
-    `"${text}" is none of ours. Name one with its version, as in ${names.split(', ')[0]}@1.2.3; there are ${names}.`
+    `"${text}" ${what}. Name one with its version, as in ${packages[0]}@1.2.3; there are ${packages.join(', ')}.`
   );
 }
 
-/** What npm has now. */
-function latest() {
-  return Object.entries(versions).map(([name, one]) => {
-    const version = latestOf(one.package);
-    return { name, version, skip: !isNewer(version, one.version) };
-  });
+function isVersion(text) {
+  return /^\d+\.\d+\.\d+(-[\w.-]+)?$/.test(text);
 }
 
-function latestOf(name) {
+/** What npm has now, or why that is not known, for each. */
+function latest() {
+  const rows = Object.keys(versions).map(async (name) => {
+    const { version, problem } = await latestOf(versions[name].package);
+    if (problem) return rowOf(name, '?', notAsked, [problem]);
+    const isKnown = version === versions[name].version;
+    return rowOf(name, version, isKnown ? known : undefined);
+  });
+  return Promise.all(rows);
+}
+
+async function latestOf(name) {
   const patience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
   // Silent npm, as "npm test --silent" has it, does not say what is wrong.
   const args = ['view', name, 'version', '--loglevel=error', ...patience];
-  const { status, stdout, stderr, error } = npm(args);
-  if (status === 0 && stdout.trim() !== '') return stdout.trim();
-  const said = error?.message ?? wordsOfNpm(stderr);
-  throw new Error(
-    `npm does not say which ${name} is the latest: ${said}. Check that npm reaches its registry, and run it again.`
-  );
+  const answer = await npm(args);
+  const version = answer.stdout.trim();
+  if (answer.status === 0 && isVersion(version)) return { version };
+  const said = wordsOf(answer) ?? wordsOfNpm(answer.stderr, answer.status);
+  const problem = `npm does not say which ${name} is the latest: ${said}. Check that npm reaches its registry, and run it again.`;
+  return { problem };
 }
 
-function npm(args) {
-  return spawnSync('npm', args, { cwd: root, encoding: 'utf8' });
+async function npm(args) {
+  try {
+    return await runProgram('npm', args, {
+      cwd: root,
+      limitMs: 2 * minuteMs,
+      signal
+    });
+  } catch (error) {
+    return { status: null, stdout: '', stderr: error.message };
+  }
 }
 
-function build() {
-  const { status } = spawnSync(process.execPath, ['scripts/build.mjs'], {
+/** Why it was ended before its time. */
+function wordsOf({ stopped }) {
+  if (stopped === 'late') return 'it took too long';
+  return stopped && `stopped by ${signal.reason}`;
+}
+
+async function build() {
+  const { status } = await runProgram(process.execPath, ['scripts/build.mjs'], {
     cwd: root,
-    stdio: 'inherit'
+    limitMs: 5 * minuteMs,
+    signal,
+    shown: true
   });
-  if (status !== 0) throw new Error('The build failed. Mend that first.');
+  if (status !== 0 && !signal.aborted)
+    throw new Error('The build failed. Mend that first.');
 }
 
-function rowOf({ name, version }, result = 'not newer', failures = []) {
+function rowOf(name, tried, result, failures = []) {
   const { version: pinned } = versions[name];
-  return { name, pinned, tried: version, result, failures };
+  return { name, pinned, tried, result, failures };
 }
 
-function tryOut({ name, version }) {
+/** Whatever a release does, the others have their turn. */
+async function tryOut({ name, tried }) {
+  const row = (result, failures) => rowOf(name, tried, result, failures);
+  const stopped = () => row(notTested, [`stopped by ${signal.reason}`]);
+  if (signal.aborted) return stopped();
   const folder = join(root, '.cache', 'engines-latest', name);
-  console.log(`\n${name} ${version}: installing`);
-  rmSync(folder, { recursive: true, force: true });
+  console.log(`\n${name} ${tried}: installing`);
   let programs;
   try {
-    const dependencies = { [versions[name].package]: version };
-    programs = installEngines(folder, dependencies);
+    rmSync(folder, { recursive: true, force: true });
+    programs = installEngines(folder, { [versions[name].package]: tried });
   } catch (error) {
-    const failures = [wordsOfNpm(error.message)];
-    return rowOf({ name, version }, notInstalled, failures);
+    return row(notInstalled, [wordsOfNpm(error.message, error.status)]);
   }
-  console.log(`${name} ${version}: testing`);
-  const { failures: failedTests, passed } = test(name, folder, programs);
-  const failures = [...doctor(name, programs), ...failedTests];
-  const result = failures.length > 0 ? broken : `${works}, ${passed} tests`;
-  return rowOf({ name, version }, result, failures);
+  console.log(`${name} ${tried}: testing`);
+  try {
+    const tests = await test(name, folder, programs);
+    const failures = [...(await doctor(name, programs)), ...tests.failures];
+    if (signal.aborted) return stopped();
+    if (failures.length > 0) return row(broken, failures);
+    return row(`${works}, ${tests.passed} tests`);
+  } catch (error) {
+    return row(broken, [firstLine(error.message)]);
+  }
 }
 
-function test(name, folder, programs) {
+async function test(name, folder, programs) {
   const file = join(folder, 'results.json');
-  const { status } = spawnSync(
+  const { status, stopped } = await runProgram(
     'npx',
     [
       ...['vitest', 'run', '--project', 'engines', '--reporter=default'],
@@ -140,14 +194,17 @@ function test(name, folder, programs) {
     ],
     {
       cwd: root,
-      stdio: 'inherit',
-      env: { ...process.env, TROUPE_TEST_CLIS: programs, TROUPE_CI: '1' }
+      env: { ...process.env, TROUPE_TEST_CLIS: programs, TROUPE_CI: '1' },
+      limitMs: testMinutes * minuteMs,
+      signal,
+      shown: true
     }
   );
   const results = resultsIn(file);
   const passed = results ? passedIn(results) : 0;
   const failures = results ? failuresIn(results) : [];
-  if (failures.length === 0 && (passed === 0 || status !== 0))
+  if (stopped) failures.push(`its tests hung for ${testMinutes} min`);
+  else if (failures.length === 0 && (passed === 0 || status !== 0))
     failures.push(`its tests did not run as they should (exit code ${status})`);
   return { passed, failures };
 }
@@ -161,17 +218,15 @@ function resultsIn(file) {
 }
 
 /** What doctor has against it, but that it is another version. */
-function doctor(name, programs) {
+async function doctor(name, programs) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-releases-')));
   const args = ['dist/troupe.cjs', 'doctor', '--json', '--engines', name];
   const PATH = [programs, process.env.PATH].join(delimiter);
-  const { stdout } = spawnSync(
+  const answer = await runProgram(
     process.execPath,
     [...args, '--workspace', home],
-    { cwd: root, encoding: 'utf8', env: { PATH, HOME: home } }
+    { cwd: root, env: { PATH, HOME: home }, limitMs: minuteMs, signal }
   );
   rmSync(home, { recursive: true, force: true });
-  const [engine] = JSON.parse(stdout).engines;
-  const { says = 'no answer', gone } = engine.tested ?? {};
-  return gone?.length === 0 ? [] : [`troupe doctor: ${says}`];
+  return objectionsOf(answer);
 }

@@ -82,7 +82,14 @@ function exits(runs) {
     codes.set(status, known.add(code ?? 'none'));
   }
   return [...codes]
-    .map(([status, seen]) => `\`${status}\` ${[...seen].sort().join(', ')}`)
+    .map(([status, seen]) => {
+      const told = [...seen].map(String).sort(byNumber).join(', ');
+      return `\`${status}\` ${told}`;
+    })
     .sort()
     .join('; ');
+}
+
+function byNumber(one, other) {
+  return one.localeCompare(other, 'en', { numeric: true });
 }

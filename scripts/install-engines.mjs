@@ -6,7 +6,7 @@ import { join } from 'node:path';
 /**
  * @param dependencies package → version, as in a package.json
  * @returns the folder with the programs
- * @throws Error that says what npm said
+ * @throws Error that says what npm said, with its exit code as `status`
  */
 export function installEngines(folder, dependencies) {
   const modules = join(folder, 'node_modules');
@@ -30,13 +30,22 @@ export function installEngines(folder, dependencies) {
   return programs;
 }
 
+const limitMinutes = 10;
+
 function run(command, args, cwd, env = {}) {
-  const { status, error, stderr } = spawnSync(command, args, {
+  const { status, signal, error, stderr } = spawnSync(command, args, {
     cwd,
     encoding: 'utf8',
-    env: { ...process.env, ...env }
+    env: { ...process.env, ...env },
+    timeout: limitMinutes * 60_000,
+    killSignal: 'SIGKILL'
   });
+  const what = `${command} ${args[0]}`;
+  if (error?.code === 'ETIMEDOUT')
+    throw new Error(`${what} was not done after ${limitMinutes} min`);
   if (error) throw error;
-  if (status !== 0)
-    throw new Error(stderr.trim() || `${command} ${args[0]} failed`);
+  if (status === 0) return;
+  const code = status ?? signal;
+  const said = stderr.trim() || `${what} exited with ${code}`;
+  throw Object.assign(new Error(said), { status: code });
 }

@@ -1,4 +1,5 @@
 /** What scripts/check-releases.mjs found out, in words. */
+import { stripVTControlCharacters } from 'node:util';
 
 /** Lines that tell which tests of a JSON report of vitest failed, and how. */
 export function failuresIn({ testResults }) {
@@ -22,7 +23,7 @@ export function passedIn({ testResults }) {
 }
 
 /**
- * @param rows name, pinned, tried (or null), result and what went wrong
+ * @param rows name, pinned, tried, result and what went wrong
  * @returns a table, with the failures below their row
  */
 export function reportOf(rows) {
@@ -42,17 +43,31 @@ export function reportOf(rows) {
     .join('\n');
 }
 
-/** Numbers as numbers: 0.10 is newer than 0.9. */
-export function isNewer(version, than) {
-  return version.localeCompare(than, 'en', { numeric: true }) > 0;
+/** What `troupe doctor --json` has against the one engine it looked at. */
+export function objectionsOf({ stdout, stderr, status }) {
+  let engine;
+  try {
+    [engine] = JSON.parse(stdout).engines;
+  } catch {
+    const said = firstLine(stderr) || `it ended with ${status}, without JSON`;
+    return [`troupe doctor: ${said}`];
+  }
+  const { says = 'no answer', gone } = engine?.tested ?? {};
+  return gone?.length === 0 ? [] : [`troupe doctor: ${says}`];
 }
 
 /** What npm means, of all that it says. */
-export function wordsOfNpm(stderr) {
-  return firstLine(stderr.replace(/^npm (warn.*|error code .*)$/gm, ''));
+export function wordsOfNpm(stderr, status) {
+  const meant = firstLine(stderr.replace(/^npm (warn.*|error code .*)$/gm, ''));
+  return meant || `npm exited with ${status}`;
 }
 
+/** The first line that says something, without what steers a terminal. */
 export function firstLine(text) {
-  const lines = text.replace(/\u001b\[[\d;]*m/g, '').split('\n');
-  return (lines.find((line) => line.trim() !== '') ?? '').trim().slice(0, 300);
+  const lines = stripVTControlCharacters(text).split(/[\r\n]+/);
+  const line = lines.find((one) => one.trim() !== '') ?? '';
+  return line
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, 300);
 }

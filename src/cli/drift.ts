@@ -1,8 +1,9 @@
-import { flagsOf } from '../core/engines/flags-of.ts';
+import { compareReleases } from '../core/engines/compare-releases.ts';
 import type { CliEngine } from '../plugin.ts';
-import { flagsToldIn, isTold } from './help-flags.ts';
+import { flagsOf } from './flags-of.ts';
+import { flagsToldIn, isTold, withoutValue } from './help-flags.ts';
+import { nodePackageIn } from './node-package.ts';
 import type { ProbeOutput } from './probe-program.ts';
-import { compareReleases, releaseIn } from './release.ts';
 
 /** How a program compares with those that its plugin was tested with. */
 export interface Drift {
@@ -17,9 +18,10 @@ export interface Drift {
 type Verified = { oldest: string; newest: string };
 type Probe = NonNullable<CliEngine['probe']>;
 
-/** What a program was asked, and what it answered. */
+/** What a program said of itself. */
 export interface Answers {
-  version: ProbeOutput | undefined;
+  /** Undefined: none that can be read. */
+  version: string | undefined;
   help: (ProbeOutput | undefined)[];
 }
 
@@ -46,42 +48,44 @@ export function driftOf(
   return { says, verified: verified ?? null, gone };
 }
 
-/** Null: some are not told, but perhaps only by help that did not come. */
+/**
+ * Null: some are not told, but perhaps only because what came is not the
+ * whole help, or is none: an error may name a flag or two, as well.
+ */
 function goneFlags(
   engine: CliEngine,
   unlisted: string[],
   answers: Answers['help']
 ): string[] | null {
-  const flags = flagsOf(engine);
-  const told = answers.map((answer) => flagsIn(answer));
-  const isMissing = (flag: string) => !told.some((one) => isTold(flag, one));
-  const missing = flags.filter(isMissing);
-  const gone = missing.filter((flag) => !unlisted.includes(flag));
+  const told = answers.map(flagsIn);
+  const working = new Set(unlisted);
+  const flags = flagsOf(engine).filter((flag) => !isTold(flag, working));
+  const isGone = (flag: string) => !told.some((one) => isTold(flag, one));
+  const gone = namesOf(flags.filter(isGone));
   if (gone.length === 0) return [];
-  const cameAll = answers.every((answer, index) => {
-    const here = told[index] ?? new Set();
-    return answer?.exitCode === 0
-      ? here.size > 0
-      : flags.some((flag) => isTold(flag, here));
-  });
-  // What tells no flag of ours is no help, whatever it is.
-  return cameAll && missing.length < flags.length ? gone : null;
+  const isWhole =
+    answers.every((answer) => answer && !answer.isCut) &&
+    told.every((one) => one.size > 0);
+  const isHelp = gone.length < namesOf(flags).length / 2;
+  return isWhole && isHelp ? gone : null;
 }
 
-/** Some print their help to stderr. */
+function namesOf(flags: string[]): string[] {
+  return [...new Set(flags.map(withoutValue))];
+}
+
+/** Some print their help to stderr. What fails has printed no help. */
 function flagsIn(answer: ProbeOutput | undefined): Set<string> {
-  return flagsToldIn(answer ? `${answer.stdout}\n${answer.stderr}` : '');
+  if (answer?.exitCode !== 0) return new Set();
+  return flagsToldIn(`${answer.stdout}\n${answer.stderr}`);
 }
 
 function rangeOf(
   verified: Verified | undefined,
-  version: ProbeOutput | undefined
+  installed: string | undefined
 ): string {
   if (!verified) return 'not verified';
   const { oldest, newest } = verified;
-  const installed =
-    version?.exitCode === 0 &&
-    (releaseIn(version.stdout) ?? releaseIn(version.stderr));
   if (!installed) return 'version unknown';
   if (compareReleases(installed, newest) > 0)
     return `newer than verified (${newest})`;
@@ -120,11 +124,7 @@ function installOf(
   install: string | undefined,
   version: string
 ): string | undefined {
-  return install && oneOfNode.test(install)
+  return install && nodePackageIn(install)
     ? `${install}@${version}`
     : undefined;
 }
-
-/** What puts one package of Node's in place, by its bare name. */
-const oneOfNode =
-  /^(npm i(nstall)? -g|(pnpm|bun) add -g|yarn global add) (@[\w.-]+\/)?[\w.-]+$/;

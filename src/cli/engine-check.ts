@@ -6,7 +6,7 @@ import type { CliEngine, Engine } from '../plugin.ts';
 import { type Drift, driftOf, helpOf, mendDrift } from './drift.ts';
 import { type EngineFacts, factsOf } from './engine-facts.ts';
 import { type ProbeOutput, probeProgram } from './probe-program.ts';
-import { oneLine } from './text.ts';
+import { versionIn } from './release.ts';
 
 export type LoginState = 'logged in' | 'not logged in' | 'unknown';
 
@@ -89,7 +89,9 @@ async function checkProgram(
   ]);
   // Who cannot say its version will not come with help either.
   if (!answer) stop.abort();
-  const tested = driftOf(engine, { version: answer, help: await help });
+  const told = answer?.exitCode === 0 ? versionIn(answer, engine) : undefined;
+  const answers = { version: told?.release, help: await help };
+  const tested = driftOf(engine, answers);
   const login = (loginAnswer && loginProbe?.read(loginAnswer)) ?? 'unknown';
   // Some know nothing of a key in the environment and work with it.
   const mayLogIn = login !== 'not logged in' || facts.keys.length > 0;
@@ -98,7 +100,7 @@ async function checkProgram(
   const next = failing(answer, path) ?? mend() ?? loginHint ?? logIn;
   return {
     ...facts,
-    version: versionOf(answer),
+    version: told?.line ?? null,
     tested,
     login,
     ready,
@@ -142,11 +144,4 @@ function failing(
   if (!answer) return `Find out why ${path} does not answer: it was given 5 s.`;
   if (answer.exitCode === 0) return undefined;
   return `Find out why ${path} fails: exit code ${answer.exitCode}.`;
-}
-
-/** The first line that says something. */
-function versionOf(answer: ProbeOutput | undefined): string | null {
-  if (answer?.exitCode !== 0) return null;
-  const lines = `${answer.stdout}\n${answer.stderr}`.split('\n').map(oneLine);
-  return lines.find(Boolean)?.slice(0, 80) ?? null;
 }

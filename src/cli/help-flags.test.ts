@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { flagsToldIn, isTold } from './help-flags.ts';
+import { flagsToldIn, isTold, withoutValue } from './help-flags.ts';
 
 const told = (help: string) => [...flagsToldIn(help)].sort();
 
@@ -33,8 +33,11 @@ test('a flag that is wrapped at a dash is one flag', () => {
   expect(told('reads from stdin with -\n  --json')).toEqual(['--json']);
 });
 
-test('a flag is told in colour, too', () => {
-  expect(told('\u001b[1m--json\u001b[0m <file>')).toEqual(['--json']);
+test('a flag is told in colour, as a link or struck twice, too', () => {
+  const link = '\u001b]8;;http://x/--old\u0007--mode\u001b]8;;\u0007';
+  expect(told(`\u001b[1m--json\u001b[0m <file> ${link} -\b-m\bm`)).toEqual([
+    ...['--json', '--mode', '-m']
+  ]);
 });
 
 test('short flags in one word, or with a value, are told by the first', () => {
@@ -43,4 +46,12 @@ test('short flags in one word, or with a value, are told by the first', () => {
   expect(isTold('-j4', known)).toBe(true);
   expect(isTold('-zx', known)).toBe(false);
   expect(isTold('--xz', known)).toBe(false);
+});
+
+test('a value that stands in the word of a flag is no part of its name', () => {
+  const known = flagsToldIn('-jN  at once\n-D<name>\n-verbose');
+  expect(isTold('-j4', known)).toBe(true);
+  expect(isTold('-Dx', known)).toBe(true);
+  const words = ['-j4', '-j', '-xz', '--jobs4', '-O2.5'].map(withoutValue);
+  expect(words).toEqual(['-j', '-j', '-xz', '--jobs4', '-O']);
 });

@@ -1,15 +1,17 @@
-import { onTerminal } from './text.ts';
+import { plainText } from './plain-text.ts';
 
 /**
  * The flags that a help text tells, its own examples and explanations
  * included: better to miss that a flag is gone than to say so wrongly.
  */
 export function flagsToldIn(help: string): Set<string> {
-  const plain = onTerminal(help.replace(colours, ''))
+  const plain = plainText(help)
     // A long flag may be wrapped at one of its dashes.
     .replace(/(?<=\w)-\n[ \t]*(?=\w)/g, '-')
     // `--[no-]colour` is two.
-    .replace(/--\[no-\](\w[\w.-]*)/g, '--no-$1 --$1');
+    .replace(/--\[no-\](\w[\w.-]*)/g, '--no-$1 --$1')
+    // `-jN` may be `-j` with a value.
+    .replace(/(?<![\w-])(-[a-z])([A-Z]+)(?!\w)/g, '$1$2 $1');
   return new Set(plain.match(/(?<![\w-])--?[a-z](?:[\w.-]*\w)?/gi));
 }
 
@@ -19,4 +21,7 @@ export function isTold(flag: string, told: Set<string>): boolean {
   return told.has(flag) || (short !== undefined && told.has(short));
 }
 
-const colours = /\u001b\[[\d;]*m/g;
+/** The flag without a value that stands in the same word: `-j4` is `-j`. */
+export function withoutValue(flag: string): string {
+  return flag.replace(/^(-[a-z])\d.*$/i, '$1');
+}

@@ -5,6 +5,8 @@ export interface ProbeOutput {
   exitCode: number;
   stdout: string;
   stderr: string;
+  /** True: it said more than is kept. */
+  isCut: boolean;
 }
 
 const usualLimitMs = 5000;
@@ -23,8 +25,8 @@ export interface ProbeOptions {
 
 /**
  * Runs a program that answers at once, such as `--version`, with nothing on
- * stdin. Undefined when it did not start or did not end within its limit:
- * then it is killed, with what it started.
+ * stdin. Undefined when it did not start or did not end within its limit.
+ * What it started and has not ended by then is killed.
  */
 export function probeProgram(
   path: string,
@@ -33,16 +35,20 @@ export function probeProgram(
   { limitMs = usualLimitMs, signal }: ProbeOptions = {}
 ): Promise<ProbeOutput | undefined> {
   return new Promise((resolve) => {
-    const output = { stdout: '', stderr: '' };
+    const output = { stdout: '', stderr: '', isCut: false };
     const child = spawn(path, args, {
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: process.platform !== 'win32'
     });
+    let isFinished = false;
     const finish = (exitCode: number | null) => {
+      if (isFinished) return;
+      isFinished = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', giveUp);
       for (const stream of [child.stdout, child.stderr]) stream?.destroy();
+      killGroup(child);
       child.unref();
       resolve(exitCode === null ? undefined : { exitCode, ...output });
     };
@@ -53,8 +59,10 @@ export function probeProgram(
     const timer = setTimeout(giveUp, limitMs);
     signal?.addEventListener('abort', giveUp, { once: true });
     for (const name of ['stdout', 'stderr'] as const)
-      child[name]?.on('data', (chunk) => {
-        output[name] = (output[name] + String(chunk)).slice(0, maximumChars);
+      child[name]?.setEncoding('utf8').on('data', (text: string) => {
+        const all = output[name] + text;
+        output[name] = all.slice(0, maximumChars);
+        output.isCut ||= all.length > maximumChars;
       });
     child.once('error', () => finish(null));
     child.once('exit', (code) => {
@@ -70,6 +78,6 @@ function killGroup(child: ChildProcess): void {
     if (child.pid === undefined || process.platform === 'win32') child.kill();
     else process.kill(-child.pid, 'SIGKILL');
   } catch {
-    // It has just ended by itself.
+    // Nothing of it is left.
   }
 }

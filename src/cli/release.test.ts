@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compareReleases, releaseIn } from './release.ts';
+import { releaseIn, versionIn } from './release.ts';
 
 test.each([
   ['2.1.329 (Claude Code)', '2.1.329'],
@@ -10,13 +10,51 @@ test.each([
   ['2026.09.28-abc123', '2026.09.28'],
   ['version 7', undefined],
   ['', undefined]
-])('the version in "%s" is %s', (text, expected) => {
-  expect(releaseIn(text)).toBe(expected);
+])('the version in "%s" is %s', (line, expected) => {
+  expect(releaseIn(line)).toBe(expected);
 });
 
-test('versions are in the order of their numbers', () => {
-  const versions = ['0.9', '0.10.0-beta', '0.10', '0.10.1', 'v1.0.0'];
-  const shuffled = [...versions].reverse();
-  expect(shuffled.sort(compareReleases)).toEqual(versions);
-  expect(compareReleases('1.2', '1.2.0')).toBe(0);
+function told(stdout: string, stderr = '') {
+  const engine = { command: '/opt/foo', install: 'npm i -g @made/foo-cli' };
+  return versionIn({ exitCode: 0, stdout, stderr, isCut: false }, engine);
+}
+
+test.each([
+  ['in colour', '\u001b[32m1.5.0\u001b[0m\n', '1.5.0'],
+  ['below news', 'A new version 9.9.9 is available!\n1.5.0', '1.5.0'],
+  ['below its Node', 'Node v20.20.2\nfoo 1.5.0', 'foo 1.5.0'],
+  ['above its Python', 'Foo/1.5.0\nPython 3.12', 'Foo/1.5.0'],
+  ['with the name of its package', 'Python 3.12\n[foo-cli 1.5.0]\n', '1.5.0'],
+  ['twice', 'foo 1.5.0\nBuilt from release 1.5.0', 'foo 1.5.0'],
+  ['above words', 'Made Up 1.5.0.\nRun "foo update" for more.', 'Up 1.5.0.']
+])('a version that stands %s is found', (_, stdout, line) => {
+  const { release, ...rest } = told(stdout);
+  expect(release).toBe('1.5.0');
+  expect(rest.line).toContain(line);
+  expect(rest.line).not.toContain('\u001b');
+});
+
+test.each([
+  ['lines disagree', 'Node v20.20.2\nbar 1.5.0', 'Node v20.20.2'],
+  [
+    'its name stands in both',
+    'foo 9.9.9 is available\nfoo 1.5.0',
+    'foo 9.9.9 is available'
+  ],
+  ['there is none', '\n  I am foo. \n', 'I am foo.']
+])('no version is taken when %s', (_, stdout, line) => {
+  expect(told(stdout)).toEqual({ line, release: undefined });
+});
+
+test('stderr counts when stdout tells no version', () => {
+  expect(told('1.5.0', 'foo 9.9.9 is available').release).toBe('1.5.0');
+  expect(told('Hello', 'foo 1.5.0').release).toBe('1.5.0');
+  expect(told('', '')).toEqual({ line: null, release: undefined });
+});
+
+test('a name with signs of a pattern is taken literally', () => {
+  const answer = { exitCode: 0, stderr: '', isCut: false };
+  const stdout = 'gtk 3.2\nc++ 1.5.0';
+  const { release } = versionIn({ ...answer, stdout }, { command: 'c++' });
+  expect(release).toBe('1.5.0');
 });

@@ -1,48 +1,160 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { versions } from '../../scripts/engine-versions.mjs';
 import {
   failuresIn,
-  isNewer,
+  objectionsOf,
   passedIn,
-  reportOf
+  reportOf,
+  wordsOfNpm
 } from '../../scripts/releases-report.mjs';
+import { isAlive } from './probe-agent.ts';
+import { createTempWorkspace, type TempWorkspace } from './temp-workspace.ts';
+import { until } from './until.ts';
 
 const script = join(
   ...[import.meta.dirname, '..', '..', 'scripts', 'check-releases.mjs']
 );
 
-function checkReleases(...args: string[]) {
-  const registry = { npm_config_registry: 'http://127.0.0.1:9' };
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [script, ...args],
-    { encoding: 'utf8', env: { ...process.env, ...registry } }
-  );
+let workspace: TempWorkspace;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+});
+
+afterEach(() => workspace.remove());
+
+/** With an npm that does this, where nothing else is installed. */
+function start(npm: string, args: string[], env: NodeJS.ProcessEnv = {}) {
+  workspace.program('npm', npm);
+  const path = { PATH: workspace.bin, HOME: workspace.home };
+  return spawn(process.execPath, [script, ...args], {
+    env: { ...path, ...env },
+    stdio: ['ignore', 'pipe', 'pipe']
+  });
+}
+
+async function endOf(child: ReturnType<typeof start>) {
+  const [stdout, stderr, [status]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'close')
+  ]);
   return { status, stdout, stderr };
 }
 
-test('without npm it says so in a sentence, and exits with 2', () => {
-  const { status, stdout, stderr } = checkReleases();
-  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-  expect(stderr).toMatch(
-    /^check-releases: npm does not say which @anthropic-ai\/claude-code is the latest: .+\. Check that npm reaches its registry, and run it again\.\n$/
+const refusing =
+  'console.error("npm error code E404\\nnpm error 404 Not found"); process.exit(1);';
+
+test('who npm does not answer for is a row, and the exit code is 2', async () => {
+  const report = join(workspace.path, 'report.txt');
+  const child = start(
+    `if (process.argv[3] === '@openai/codex') { ${refusing} }
+     const names = require(${JSON.stringify(pinned())});
+     console.log(names[process.argv[3]]);`,
+    ['--report', report]
+  );
+  const { status, stdout, stderr } = await endOf(child);
+  expect({ status, stderr }).toEqual({ status: 2, stderr: '' });
+  expect(stdout).toMatch(/^claude +(\d\S+) +\1 +tested already$/m);
+  expect(stdout).toMatch(
+    /^codex +\S+ +\? +not asked\n {2}npm does not say which @openai\/codex is the latest: npm error 404 Not found\. Check that npm reaches its registry, and run it again\.\ncopilot /m
+  );
+  expect(`\n${readFileSync(report, 'utf8')}`).toBe(stdout);
+});
+
+/** A file with the versions that are tested, by package. */
+function pinned(): string {
+  const all = Object.values(versions).map((one) => [one.package, one.version]);
+  return workspace.write(
+    'pinned.json',
+    JSON.stringify(Object.fromEntries(all))
+  );
+}
+
+test('what npm says is taken for a version only when it is one', async () => {
+  const { status, stdout } = await endOf(
+    start('console.log("--tag\\u001b[31m");', [])
+  );
+  expect(status).toBe(2);
+  expect(stdout.match(/not asked\n.*: npm exited with 0\. /g)).toHaveLength(4);
+});
+
+test('who starts it from a workflow shares nothing of that with releases', async () => {
+  const seen = join(workspace.path, 'seen');
+  const npm = `require('node:fs').appendFileSync(${JSON.stringify(seen)}, Object.keys(process.env).join() + ',');`;
+  const names = ['GITHUB_TOKEN', 'GITHUB_OUTPUT', 'ACTIONS_X', 'GH_TOKEN'];
+  const env = Object.fromEntries(names.map((name) => [name, 'x']));
+  await endOf(start(npm, [], { ...env, OTHER: 'x' }));
+  const given = new Set(readFileSync(seen, 'utf8').split(','));
+  expect(given).toContain('OTHER');
+  expect(names.filter((name) => given.has(name))).toEqual([]);
+});
+
+test('when it is stopped it ends what it started, and tells what it knows', async () => {
+  const pid = join(workspace.path, 'pid');
+  const child = start(
+    `require('node:fs').writeFileSync(${JSON.stringify(pid)}, String(process.pid));
+     setInterval(() => undefined, 1000);`,
+    []
+  );
+  const end = endOf(child);
+  await until('npm', () => existsSync(pid));
+  child.kill('SIGTERM');
+  const { status, stdout } = await end;
+  expect(status).toBe(143);
+  expect(stdout.match(/not asked\n.*stopped by SIGTERM/g)).toHaveLength(4);
+  expect(isAlive(Number(readFileSync(pid, 'utf8')))).toBe(false);
+});
+
+test.each([
+  ['@openai/codex', 'is none of ours'],
+  ['left-pad@1.0.0', 'is none of ours'],
+  ['codex@0.168.0', 'is none of ours'],
+  ['@openai/codex@', 'has no version'],
+  ['@openai/codex@latest', 'has no version'],
+  ['@openai/codex@^0.168.0', 'has no version'],
+  ['@openai/codex@0.168.0 --foo', 'has no version']
+])('it does not try "%s", which %s', async (name, what) => {
+  const { status, stderr } = await endOf(start('', ['--package', name]));
+  expect(status).toBe(2);
+  expect(stderr).toBe(
+    `check-releases: "${name}" ${what}. Name one with its version, as in @anthropic-ai/claude-code@1.2.3; there are ${packages}.\n`
   );
 });
 
-test.each(['@openai/codex', 'left-pad@1.0.0', 'codex@0.168.0'])(
-  'it does not try "%s"',
-  (name) => {
-    const { status, stderr } = checkReleases('--package', name);
-    expect(status).toBe(2);
-    expect(stderr).toMatch(/^check-releases: .* is none of ours\. .*\n$/);
-  }
-);
+const packages = Object.values(versions)
+  .map((one) => one.package)
+  .join(', ');
 
-test('versions are compared as numbers', () => {
-  expect(isNewer('0.10.0', '0.9.9')).toBe(true);
-  expect(isNewer('1.0.9', '1.0.10')).toBe(false);
-  expect(isNewer('1.0.9', '1.0.9')).toBe(false);
+test('what doctor says of a flag counts, and that it says nothing', () => {
+  const said = (stdout: string, stderr = '') =>
+    objectionsOf({ stdout, stderr, status: 1 });
+  const found = (tested: unknown) =>
+    said(JSON.stringify({ engines: [{ tested }] }));
+  expect(found({ says: 'newer than verified (1.0)', gone: [] })).toEqual([]);
+  expect(found({ says: 'flag --x is gone', gone: ['--x'] })).toEqual([
+    'troupe doctor: flag --x is gone'
+  ]);
+  expect(found(null)).toEqual(['troupe doctor: no answer']);
+  expect(said('', 'troupe: it broke\n  at x')).toEqual([
+    'troupe doctor: troupe: it broke'
+  ]);
+  for (const stdout of ['', '{', '{}', 'null'])
+    expect(said(stdout)).toEqual([
+      'troupe doctor: it ended with 1, without JSON'
+    ]);
+});
+
+test('of what npm says the cause is told, or at least its exit code', () => {
+  const said =
+    'npm warn old\nnpm error code E1\n\u001b[31mnpm error no\u001b[0m';
+  expect(wordsOfNpm(said, 1)).toBe('npm error no');
+  expect(wordsOfNpm('npm warn old\n\n', 254)).toBe('npm exited with 254');
 });
 
 const results = {

@@ -81,12 +81,6 @@ export const wrongPrograms: [string, object, string, RegExp][] = [
     /newSessionId reaches/
   ],
   [
-    'versions in the wrong order',
-    { probe: { verified: { oldest: '1.10', newest: '1.9' } } },
-    'was tested with',
-    /1\.10 is newer/
-  ],
-  [
     'an answer on stderr',
     { readError: (reply: Reply) => ({ ...reply, text: 'x' }) },
     'takes progress and retries',

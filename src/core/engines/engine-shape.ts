@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { compareReleases } from './compare-releases.ts';
 import { failureCodes } from './failure-codes.ts';
 
 type Shapes = ReturnType<typeof makeShapes>;
@@ -75,7 +76,17 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
     failure: callable.optional()
   };
 
-  const release = filled.regex(/^\d+(\.\d+)*$/, 'must be like 1.2.3');
+  const release = filled.regex(/^\d+(\.\d+)+$/, 'must be like 1.2.3');
+  const verified = z
+    .object({ oldest: release, newest: release })
+    .refine(({ oldest, newest }) => compareReleases(oldest, newest) <= 0, {
+      path: ['oldest'],
+      error: 'is newer than "newest"'
+    });
+  const flag = word.regex(
+    /^--?[a-z][\w.-]*$/i,
+    'must be a flag without its value, like --mode'
+  );
   const enforcement = z.enum(['enforced', 'asked']);
 
   // Every member of the contract; others are the plugin's own.
@@ -114,11 +125,9 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           probe: z
             .looseObject({
               version: z.array(word).optional(),
-              verified: z
-                .object({ oldest: release, newest: release })
-                .optional(),
+              verified: verified.optional(),
               help: z.array(z.array(word)).optional(),
-              unlisted: z.array(word).optional(),
+              unlisted: z.array(flag).optional(),
               login: z
                 .looseObject({ args: z.array(word), read: callable })
                 .optional(),
@@ -129,6 +138,10 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
         .refine(({ read, readError }) => read || !readError, {
           path: ['readError'],
           error: 'needs "read", which tells that a run goes on'
+        })
+        .refine(({ resumes, takesSessionId }) => resumes || !takesSessionId, {
+          path: ['takesSessionId'],
+          error: 'needs "resumes": nothing else continues a session'
         }),
       z.looseObject({
         ...basics,
@@ -167,7 +180,7 @@ function makeAnswers({ word, filled, line, seconds }: Words) {
     cachedTokens: orNothing(z.number()),
     costUsd: orNothing(z.number()),
     progress: orNothing(z.string()),
-    retrying: orNothing(z.object({ times: z.number(), why: failure })),
+    retrying: orNothing(z.object({ times: z.int().min(0), why: failure })),
     denials: orNothing(z.array(z.string()))
   });
 

@@ -92,14 +92,6 @@ function accessChecks(engine: CliEngine): Check[] {
       }
     },
     {
-      title: 'was tested with versions in their order',
-      run: () => {
-        const { oldest = '', newest = '' } = engine.probe?.verified ?? {};
-        const order = oldest.localeCompare(newest, 'en', { numeric: true });
-        assert.ok(order <= 0, `${oldest} is newer than ${newest}`);
-      }
-    },
-    {
       title: 'reads any answer about its login',
       run: () => {
         const read = engine.probe?.login?.read;

@@ -31,7 +31,7 @@ for (const cli of allClis) {
         `export default {
           kind: 'cli', name: 'lacking', description: 'x',
           command: '${cli.program}',
-          args: () => ['--model', 'x', '--mod', 'x'],
+          args: () => ['--help', '--model', 'x', '--mod', 'x'],
           probe: { help: [${JSON.stringify(help)}] }
         };`
       );

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CliEngine, EngineRequest } from '../../plugin.ts';
+import type { CliEngine, EngineRequest } from '../plugin.ts';
 import { flagsOf } from './flags-of.ts';
 
 function engine(

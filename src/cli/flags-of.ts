@@ -1,4 +1,4 @@
-import type { CliEngine, EngineRequest } from '../../plugin.ts';
+import type { CliEngine, EngineRequest } from '../plugin.ts';
 
 /**
  * Every flag that an engine may give its program, each once: `-x`, `--long`;

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest';
+import { guardEngine } from './guard-engine.ts';
+import { problemOf } from './load-engines.ts';
+
+const parts = {
+  kind: 'cli',
+  name: 'mine',
+  description: 'Mine.',
+  command: 'mine',
+  args: () => []
+};
+
+function problemWith(changes: object): string | undefined {
+  try {
+    guardEngine({ ...parts, ...changes });
+  } catch (error) {
+    return problemOf(error);
+  }
+  return undefined;
+}
+
+const versions = (oldest: string, newest: string) => ({
+  probe: { verified: { oldest, newest } }
+});
+
+test.each([
+  [versions('1', '2.0'), 'probe.verified.oldest: must be like 1.2.3'],
+  [versions('1.0', 'v2.0'), 'probe.verified.newest: must be like 1.2.3'],
+  [versions('1.10', '1.9'), 'probe.verified.oldest: is newer than "newest"'],
+  [
+    { probe: { unlisted: ['mode'] } },
+    'probe.unlisted[0]: must be a flag without its value, like --mode'
+  ],
+  [
+    { probe: { unlisted: ['-m', '--mode=read'] } },
+    'probe.unlisted[1]: must be a flag without its value, like --mode'
+  ],
+  [
+    { takesSessionId: true, resumes: false },
+    'takesSessionId: needs "resumes": nothing else continues a session'
+  ],
+  [
+    { readError: () => undefined },
+    'readError: needs "read", which tells that a run goes on'
+  ]
+])('%j is refused by name', (changes, problem) => {
+  expect(problemWith(changes)).toBe(`it is no engine: ${problem}`);
+});
+
+test.each([
+  versions('1.9', '1.10'),
+  versions('1.2.3', '1.2.3'),
+  versions('2026.09.28', '2026.10.01'),
+  { probe: { unlisted: ['-m', '-verbose', '--no-colour', '--o.p_q'] } },
+  { takesSessionId: true, resumes: true }
+])('%j is an engine', (changes) => {
+  expect(problemWith(changes)).toBeUndefined();
+});
+
+test.each([-1, 1.5, Number.NaN])('a reply cannot retry %d times', (times) => {
+  const why = { code: 'network', message: 'x' };
+  const reply = { text: '', finished: false, retrying: { times, why } };
+  const engine = guardEngine({ ...parts, read: () => reply });
+  const read = engine.kind === 'cli' ? engine.read : undefined;
+  expect(() => read?.({ text: '', finished: false }, {})).toThrow(
+    /retrying\.times/
+  );
+});
