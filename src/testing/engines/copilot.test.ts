@@ -1,21 +1,24 @@
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { copilot, testWith } from './clis.ts';
 import { endingSuite } from './ending-suite.ts';
 import { failingSuite } from './failing-suite.ts';
+import { limitsSuite } from './limits-suite.ts';
 import { sessionSuite } from './session-suite.ts';
 import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
-const troupe = join(import.meta.dirname, '../../../dist/troupe.cjs');
-const server = [troupe, 'mcp', '--engines', 'rehearsal'];
 const test = testWith(copilot);
 
 turnSuite(copilot, { reads: ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md'] });
 sessionSuite(copilot, { countsTokens: false });
 endingSuite(copilot);
 failingSuite(copilot, { 401: 'HTTP 401' });
+limitsSuite(copilot, {
+  denied: (asked) => `create: ${asked}`,
+  settings: '../home/.copilot/mcp-config.json'
+});
 
 describe('Copilot', () => {
   test('answers with session and model, without tokens and cost', async () => {
@@ -67,60 +70,6 @@ describe('Copilot', () => {
     const result = await stage.run(prompt, { access: 'write' });
     expect(result).toMatchObject({ success: true, result: 'Edited.' });
     expect(readFileSync(path, 'utf8')).toBe('one\nthree\n');
-  });
-
-  test('write access has no shell, and ends at the directory', async () => {
-    const stage = await createStage(copilot);
-    const { path, home } = stage.workspace;
-    symlinkSync(home, join(path, 'link'));
-    const inside = join(path, 'no.txt');
-    const outside = [join(home, 'no.txt'), join(path, 'link', 'no.txt')];
-    const prompt = `[[shell: echo no > ${inside}]]
-      [[write: ${outside[0]} | no]] [[write: ${outside[1]} | no]]
-      [[say: I may not.]]`;
-    const result = await stage.run(prompt, { access: 'write' });
-    expect(result).toMatchObject({
-      success: true,
-      result: 'I may not.',
-      denials: outside.map((file) => `create: ${file}`)
-    });
-    expect([inside, ...outside].filter(existsSync)).toEqual([]);
-  });
-
-  test('read access ends at the directory, also behind a link', async () => {
-    const stage = await createStage(copilot);
-    const { path, home } = stage.workspace;
-    symlinkSync(home, join(path, 'link'));
-    stage.workspace.write('../home/told.txt', 'not to be told');
-    stage.workspace.write('told.txt', 'to be told');
-    const files = [home, join(path, 'link'), path].map((folder) =>
-      join(folder, 'told.txt')
-    );
-    const reads = files.map((file) => `[[read: ${file}]]`).join(' ');
-    const prompt = `${reads} [[say: I have looked.]]`;
-    const result = await stage.run(prompt, { access: 'read' });
-    expect(result).toMatchObject({ success: true, result: 'I have looked.' });
-    expect(result.denials).toHaveLength(2);
-    const seen = stage.turns().at(-1)?.toolResults ?? [];
-    expect(seen.map((text) => /(not )?to be told/.exec(text)?.[0])).toEqual([
-      undefined,
-      undefined,
-      'to be told'
-    ]);
-  });
-
-  test('only full access has MCP servers', async () => {
-    const stage = await createStage(copilot);
-    const mcpServers = { agents: { command: 'node', args: server } };
-    const settings = JSON.stringify({ mcpServers });
-    stage.workspace.write('../home/.copilot/mcp-config.json', settings);
-    const offered: Record<string, boolean> = {};
-    for (const access of ['read', 'write', 'full']) {
-      await stage.run('[[say: Hello.]]', { access });
-      const { tools = [] } = stage.turns().at(-1) ?? {};
-      offered[access] = tools.some((name) => name.includes('agents'));
-    }
-    expect(offered).toEqual({ read: false, write: false, full: true });
   });
 
   test('read access stays that, whatever the user allows', async () => {

@@ -1,21 +1,25 @@
-import { existsSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { geminiCli, testWith } from './clis.ts';
 import { endingSuite } from './ending-suite.ts';
 import { failingSuite } from './failing-suite.ts';
+import { limitsSuite } from './limits-suite.ts';
 import { sessionSuite } from './session-suite.ts';
 import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
-const troupe = join(import.meta.dirname, '../../../dist/troupe.cjs');
-const server = [troupe, 'mcp', '--engines', 'rehearsal'];
 const test = testWith(geminiCli);
 
 turnSuite(geminiCli, { reads: ['GEMINI.md'] });
 sessionSuite(geminiCli);
 endingSuite(geminiCli);
 failingSuite(geminiCli);
+limitsSuite(geminiCli, {
+  // Where a link leads is what it tells.
+  denied: (_, real) => `write_file: ${real}`,
+  settings: '.gemini/settings.json'
+});
 
 describe('Gemini CLI', () => {
   test('answers with usage, session and model, and never with a made up cost', async () => {
@@ -75,61 +79,6 @@ describe('Gemini CLI', () => {
     const result = await stage.run(prompt, { access: 'write' });
     expect(result).toMatchObject({ success: true, result: 'Edited.' });
     expect(readFileSync(file_path, 'utf8')).toBe('one\nthree\n');
-  });
-
-  test('write access has no shell, and ends at the directory', async () => {
-    const stage = await createStage(geminiCli);
-    const { path, home } = stage.workspace;
-    symlinkSync(home, join(path, 'link'));
-    const inside = join(path, 'no.txt');
-    const outside = [join(home, 'no.txt'), join(path, 'link', 'no.txt')];
-    const prompt = `[[shell: echo no > ${inside}]]
-      [[write: ${outside[0]} | no]] [[write: ${outside[1]} | no]]
-      [[say: I may not.]]`;
-    const result = await stage.run(prompt, { access: 'write' });
-    expect(result).toMatchObject({
-      success: true,
-      result: 'I may not.',
-      // Where a link leads is what it tells.
-      denials: outside.map(() => `write_file: ${outside[0]}`)
-    });
-    expect([inside, ...outside].filter(existsSync)).toEqual([]);
-  });
-
-  test('read access ends at the directory, also behind a link', async () => {
-    const stage = await createStage(geminiCli);
-    const { path, home } = stage.workspace;
-    symlinkSync(home, join(path, 'link'));
-    stage.workspace.write('../home/told.txt', 'not to be told');
-    stage.workspace.write('told.txt', 'to be told');
-    const files = [home, join(path, 'link'), path].map((folder) =>
-      join(folder, 'told.txt')
-    );
-    const reads = files.map((file) => `[[read: ${file}]]`).join(' ');
-    const prompt = `${reads} [[say: I have looked.]]`;
-    const result = await stage.run(prompt, { access: 'read' });
-    expect(result).toMatchObject({ success: true, result: 'I have looked.' });
-    expect(result.denials).toHaveLength(2);
-    const seen = stage.turns().at(-1)?.toolResults ?? [];
-    expect(seen.map((text) => /(not )?to be told/.exec(text)?.[0])).toEqual([
-      undefined,
-      undefined,
-      'to be told'
-    ]);
-  });
-
-  test('only full access has MCP servers', async () => {
-    const stage = await createStage(geminiCli);
-    const mcpServers = { agents: { command: 'node', args: server } };
-    const settings = JSON.stringify({ mcpServers });
-    stage.workspace.write('.gemini/settings.json', settings);
-    const offered: Record<string, boolean> = {};
-    for (const access of ['read', 'write', 'full']) {
-      await stage.run('[[say: Hello.]]', { access });
-      const { tools = [] } = stage.turns().at(-1) ?? {};
-      offered[access] = tools.some((name) => name.includes('agents'));
-    }
-    expect(offered).toEqual({ read: false, write: false, full: true });
   });
 
   test('read access stays that, whatever user and project allow', async () => {

@@ -67,13 +67,7 @@ function listAll(
   { running, queued, completed_ids, faults }: Listed,
   told: Parameters<Answer>[0]
 ): Facts {
-  const row = (run: Run) => ({
-    id: run.record.agent_id,
-    type: run.record.engine,
-    sec: secondsSince(run.record),
-    ...told(linePart('task', taskOf(run))),
-    status: run.status
-  });
+  const row = (run: Run) => rowOf(run, told(linePart('task', taskOf(run))));
   const fault = ({ plugin, problem }: PluginFault) => ({
     plugin,
     ...told(linePart('problem', problem))
@@ -95,19 +89,23 @@ function listSome(
   { running, queued, completed_ids, faults }: Listed,
   told: Parameters<Answer>[0]
 ): Facts {
-  const row = (run: Run) => ({
-    id: run.record.agent_id,
-    type: run.record.engine,
-    sec: secondsSince(run.record),
-    task: shortName(taskOf(run), 20),
-    status: run.status
-  });
+  const row = (run: Run) => rowOf(run, { task: shortName(taskOf(run), 20) });
   return {
     ...told(listPart('running', running.map(row))),
     ...told(listPart('queued', queued.map(row))),
     ...told(listPart('completed_ids', completed_ids)),
     ...(faults.length > 0 ? told(listPart('faults', [...faults])) : {}),
     tip: 'Not all have room here. wait_for_agents waits for all; see troupe list and troupe doctor for the rest.'
+  };
+}
+
+function rowOf({ record, status }: Run, task: Facts): Facts {
+  return {
+    id: record.agent_id,
+    type: record.engine,
+    sec: secondsSince(record),
+    ...task,
+    status
   };
 }
 
