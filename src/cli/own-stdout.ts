@@ -1,8 +1,8 @@
 import { Writable } from 'node:stream';
 
 /**
- * Takes stdout for a protocol: what anybody else prints, plugins and SDKs
- * among them, goes to stderr from now on.
+ * Takes stdout for a protocol of JSON lines: what anybody else prints, plugins
+ * and SDKs among them, goes to stderr from now on.
  * @returns the only way left to write to stdout
  */
 export function ownStdout(): Writable {
@@ -10,10 +10,15 @@ export function ownStdout(): Writable {
   process.stdout.write = process.stderr.write.bind(process.stderr);
   const stdout = new Writable({
     decodeStrings: false,
-    write: (chunk, encoding, done) => void write(chunk, encoding, done)
+    write: (json, encoding, done) => void write(escaped(json), encoding, done)
   });
   // With a slow reader every answer that waits listens for its turn.
   return stdout.setMaxListeners(0);
+}
+
+/** Some readers end a line at these, Node's own `readline` since 24 for one. */
+function escaped(json: string): string {
+  return json.replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
 }
 
 /** A promise or timer that a plugin left alone must not end the process. */

@@ -104,6 +104,7 @@ export class McpClient {
   }
 
   #receive(line: string): void {
+    if (/[\u2028\u2029]/.test(line)) this.impurities.push(line);
     let message: Message & { jsonrpc?: string; id?: unknown };
     try {
       message = JSON.parse(line);
