@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { unknownAgent } from '../../core/runs/continue-run.ts';
-import { inlineChars, reportRun } from '../../core/runs/report.ts';
+import { reportRuns } from '../../core/runs/report.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host.ts';
 import { describeOutcome, exitCodeOf } from '../outcome.ts';
@@ -74,7 +74,7 @@ async function wait(
     await printJson({
       status: statusOf(agentIds, waiting, enough === true),
       elapsed_seconds: Math.round(elapsedMs / 100) / 10,
-      results: await reportAll(host, finished),
+      ...(await reportRuns(finished, host.store, host.tracker)),
       still_running: waiting.map(({ record }) => record.agent_id)
     });
   else if (agentIds.length === 0) tell('nothing is running');
@@ -108,12 +108,4 @@ function statusOf(agentIds: string[], waiting: Run[], enough: boolean) {
   if (agentIds.length === 0) return 'no_agents_running';
   if (waiting.length === 0) return 'all_completed';
   return enough ? 'any_completed' : 'timeout';
-}
-
-/** As in MCP answers, the answers share what one document may carry. */
-function reportAll({ store, tracker }: Host, runs: Run[]) {
-  const budget = Math.floor(inlineChars / Math.max(1, runs.length));
-  return Promise.all(
-    runs.map((run) => reportRun(run, store, tracker, undefined, budget))
-  );
 }

@@ -32,13 +32,31 @@ export async function reportRun(
   run: Run,
   store: RunStore,
   tracker: RunTracker,
-  offset?: number,
-  budget = inlineChars
+  offset?: number
 ): Promise<Facts> {
-  const reading = { offset, reach: budget };
+  const reading = { offset, reach: inlineChars };
   const { full } = await readReport(run, store, tracker, reading);
-  const room = { chars: budget, bytes: Number.POSITIVE_INFINITY };
-  return tellWithin([{ answer: full, least: 0 }], room);
+  return tellInline(full);
+}
+
+/** Several runs as `results`; their texts share what one answer carries. */
+export async function reportRuns(
+  runs: Run[],
+  store: RunStore,
+  tracker: RunTracker
+): Promise<Facts> {
+  const reading = { reach: reachOf(runs) };
+  const reports = await Promise.all(
+    runs.map((run) => readReport(run, store, tracker, reading))
+  );
+  return tellInline((told) => ({
+    results: reports.map(({ full }) => full(told))
+  }));
+}
+
+function tellInline(answer: Answer): Facts {
+  const room = { chars: inlineChars, bytes: Number.POSITIVE_INFINITY };
+  return tellWithin([{ answer, least: 0 }], room);
 }
 
 export async function readReport(
