@@ -41,7 +41,7 @@ export interface Turn {
   requestIndex: number;
   /** Names of the tools on offer, `namespace/name` within a namespace. */
   tools: string[];
-  /** The same with what is said of each. */
+  /** The same with what is said of each, and those known by name only. */
   offers: Offer[];
 }
 
@@ -51,6 +51,12 @@ export interface Offer {
   description: string;
   /** Of its arguments; none while the model knows the name only. */
   schema?: Record<string, unknown>;
+}
+
+/** The part of a turn that tells what is on offer. */
+export function offered(offers: Offer[]): Pick<Turn, 'tools' | 'offers'> {
+  const known = offers.filter(({ schema }) => schema !== undefined);
+  return { tools: known.map(({ name }) => name), offers };
 }
 
 export function isToolAction(action: Action): action is ToolAction {

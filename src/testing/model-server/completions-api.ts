@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { Offer, ToolAction, Turn } from './actions.ts';
+import { type Offer, offered, type ToolAction, type Turn } from './actions.ts';
 import type { Answer, StopReason, Tokens, ToolCall } from './answer.ts';
 import { pieces, sendJson } from './answer.ts';
 import { type Json, record, records, string } from './json.ts';
@@ -29,8 +29,7 @@ export function readTurn(body: Json, requestIndex: number): Turn {
     toolResults,
     model: string(body.model),
     requestIndex,
-    tools: offersOf(body).map(({ name }) => name),
-    offers: offersOf(body)
+    ...offered(offersOf(body))
   };
 }
 

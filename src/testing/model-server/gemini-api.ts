@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Offer, ToolAction, Turn } from './actions.ts';
+import { type Offer, offered, type ToolAction, type Turn } from './actions.ts';
 import type { Answer, StopReason, Tokens, ToolCall } from './answer.ts';
 import { pieces, sendJson } from './answer.ts';
 import { type Json, record, records, string } from './json.ts';
@@ -31,8 +31,7 @@ export function readTurn(body: Json, requestIndex: number, path: string): Turn {
     toolResults,
     model: modelOf(path),
     requestIndex,
-    tools: offersOf(body).map(({ name }) => name),
-    offers: offersOf(body)
+    ...offered(offersOf(body))
   };
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { Offer, ToolAction, Turn } from './actions.ts';
+import { type Offer, offered, type ToolAction, type Turn } from './actions.ts';
 import type { Answer, StopReason, Tokens, ToolCall } from './answer.ts';
 import { eventStream, pieces, sendJson } from './answer.ts';
 import { type Json, record, records, string } from './json.ts';
@@ -44,8 +44,7 @@ export function readTurn(body: Json, requestIndex: number): Turn {
     toolResults,
     model: string(body.model),
     requestIndex,
-    tools: records(body.tools).map((tool) => string(tool.name)),
-    offers: offersOf(body)
+    ...offered(offersOf(body))
   };
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import type { Turn } from './actions.ts';
+import { offered, type Turn } from './actions.ts';
 import type { Answer, StopReason, Tokens, ToolCall } from './answer.ts';
 import { eventStream, pieces, sendJson } from './answer.ts';
 import { type Json, records, string } from './json.ts';
@@ -28,8 +28,7 @@ export function readTurn(body: Json, requestIndex: number): Turn {
     toolResults,
     model: string(body.model),
     requestIndex,
-    tools: offersIn(body).map(({ name }) => name),
-    offers: offersIn(body)
+    ...offered(offersIn(body))
   };
 }
 
