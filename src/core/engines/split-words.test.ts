@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { splitWords } from './split-words.ts';
+
+test.each([
+  ['a  b\tc\r\nd\ne', ['a', 'b', 'c', 'd', 'e']],
+  ['  a  ', ['a']],
+  ['', []],
+  ['a "" \'\' b', ['a', '', '', 'b']],
+  ['"a"b\'c\' x="d e"', ['abc', 'x=d e']],
+  ['a\\ b \\"c \\\\', ['a b', '"c', '\\']],
+  ['a \\\n  b', ['a', 'b']],
+  ['a\\\nb "c\\\nd" \'e\\\nf\'', ['ab', 'cd', 'e\\\nf']],
+  ['"\\"\\\\\\$\\`\\q" \'\\"\'', ['"\\$`\\q', '\\"']],
+  [
+    '$HOME "$HOME" ~ * a#b # {c,d} !e (f)',
+    ['$HOME', '$HOME', '~', '*', 'a#b', '#', '{c,d}', '!e', '(f)']
+  ],
+  ['"; > | && $( ` <" \\| \'&\'', ['; > | && $( ` <', '|', '&']]
+])(
+  '%j is told apart as a shell does, and nothing is expanded',
+  (command, words) => {
+    expect(splitWords(command)).toEqual(words);
+  }
+);
+
+test.each([
+  'a | b',
+  'a|b',
+  'a && b',
+  'a & b',
+  'a; b',
+  'a > b',
+  'a 2>&1',
+  'a < b',
+  'a $(b)',
+  'a `b`',
+  'a "b"`c`'
+])('%j is refused: only a shell could follow it', (command) => {
+  expect(() => splitWords(command)).toThrow('outside quotes');
+});
+
+test.each(["it's", 'say "hello', 'a \\'])(
+  '%j is refused as unfinished',
+  (command) => {
+    expect(() => splitWords(command)).toThrow('an open quote');
+  }
+);
