@@ -33,6 +33,9 @@ export default {
   // We have not seen it hold anybody to anything.
   access: { read: 'asked', write: 'asked', full: 'asked' },
   resumes: true,
+  createChat: ['create-chat'],
+  // Several at once write to the same files of its own.
+  oneAtATime: true,
   timeoutSeconds: 300,
   tools: (access) =>
     ({ read: 'mode ask', write: 'what Cursor allows', full: 'all' })[access],

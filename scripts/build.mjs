@@ -68,7 +68,9 @@ const lazy = [
   '@google/genai',
   '@mistralai/mistralai',
   '@pydantic/genai-prices',
-  'openai'
+  'eta',
+  'openai',
+  'yaml'
 ];
 
 async function bundle(input, file, options = {}) {

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   baseDirectoryOf,
-  type Flags,
   isNowhere,
   loadConfig,
   workspaceOf
 } from './config.ts';
+import type { Flags } from './config-overrides.ts';
 import { HostError } from './core/errors.ts';
 import {
   createTempWorkspace,
@@ -175,11 +175,11 @@ test('every fault is named with its path and reason', async () => {
 test.each([
   [
     { TROUPE_MAX_CONCURRENT: 'many' },
-    /maxConcurrent from a flag or variable: /
+    /maxConcurrent from TROUPE_MAX_CONCURRENT: /
   ],
-  [{ TROUPE_MAX_DEPTH: '1.5' }, /maxDepth from a flag or variable: /],
-  [{ TROUPE_MAX_ACCESS: 'root' }, /maxAccess from a flag or variable: /],
-  [{ TROUPE_TOOLSETS: 'spawn,nope' }, /toolsets\.1 from a flag or variable: /]
+  [{ TROUPE_MAX_DEPTH: '1.5' }, /maxDepth from TROUPE_MAX_DEPTH: /],
+  [{ TROUPE_MAX_ACCESS: 'root' }, /maxAccess from TROUPE_MAX_ACCESS: /],
+  [{ TROUPE_TOOLSETS: 'spawn,nope' }, /toolsets\.1 from TROUPE_TOOLSETS: /]
 ])('%j is refused by its key', async (environment, reason) => {
   expect(await faultOf({}, { ...environment })).toMatch(reason);
 });

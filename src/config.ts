@@ -3,7 +3,17 @@ import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readConfigFile } from './config-file.ts';
+import {
+  type Flags,
+  isObject,
+  listOf,
+  type Override,
+  overridden,
+  overridesOf,
+  sourceOf
+} from './config-overrides.ts';
 import { HostError } from './core/errors.ts';
+import { squadSchema } from './squad-config.ts';
 
 const access = z.enum(['read', 'write', 'full']);
 const seconds = z.number().min(0).max(604_800);
@@ -49,7 +59,7 @@ export const configSchema = z.strictObject({
     .array(z.union([z.string().min(1), z.looseObject({})]))
     .default([])
     .describe('paths relative to this file, package names, or objects'),
-  toolsets: z.array(z.enum(['spawn', 'runs', 'all'])).optional(),
+  toolsets: z.array(z.enum(['spawn', 'runs', 'squad', 'all'])).optional(),
   maxAccess: access.default('full').describe('ceiling for every agent'),
   maxConcurrent: count
     .default(8)
@@ -74,6 +84,12 @@ export const configSchema = z.strictObject({
     .default('keep')
     .describe('what happens to running agents when the server goes'),
   outputLimitMegabytes: z.number().positive().default(256),
+  rolesDirectory: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('role files, relative to the workspace; default: agents'),
+  squad: squadSchema.prefault({}),
   iac: z
     .strictObject({
       entries: count.max(200).default(200),
@@ -99,16 +115,6 @@ export interface Config
   strict: boolean;
 }
 
-export interface Flags {
-  workspace?: string | undefined;
-  config?: string | undefined;
-  toolsets?: string | undefined;
-  engines?: string | undefined;
-  onDisconnect?: string | undefined;
-  maxAccess?: string | undefined;
-  strict?: boolean | undefined;
-}
-
 /**
  * The configuration: flags before environment before file before defaults.
  * @throws HostError `config_invalid` with the path and reason of each fault
@@ -119,12 +125,12 @@ export async function loadConfig(
 ): Promise<Config> {
   const workspace = workspaceOf(flags, environment);
   const { file, value } = await readConfigFile(workspace, flags.config);
-  const over = overrides(flags, environment);
+  const overrides = overridesOf(flags, environment);
   // An empty file is no object, and no fault.
   const written = value ?? {};
-  const merged = isObject(written) ? { ...written, ...over } : written;
+  const merged = isObject(written) ? overridden(written, overrides) : written;
   const parsed = configSchema.safeParse(merged);
-  if (!parsed.success) throw invalid(file, Object.keys(over), parsed.error);
+  if (!parsed.success) throw invalid(file, overrides, parsed.error);
   const { $schema, engines, ...rest } = parsed.data;
   return {
     ...rest,
@@ -134,7 +140,7 @@ export async function loadConfig(
         settings === true ? {} : settings
       ])
     ),
-    onlyEngines: list(flags.engines ?? environment.TROUPE_ENGINES),
+    onlyEngines: listOf(flags.engines ?? environment.TROUPE_ENGINES),
     workspace,
     file,
     strict: flags.strict ?? false
@@ -159,28 +165,14 @@ export function workspaceOf(
   return realpathSync(path);
 }
 
+/** Whether a group of tools is served; without a choice all groups are. */
+export function hasToolset({ toolsets }: Config, name: string): boolean {
+  return !toolsets || toolsets.some((one) => one === 'all' || one === name);
+}
+
 /** True where the working directory says nothing about the project. */
 export function isNowhere(path: string): boolean {
   return path === resolve('/') || path === resolve(homedir());
-}
-
-function overrides(
-  flags: Flags,
-  environment: Record<string, string | undefined>
-): Record<string, unknown> {
-  const toolsets = list(flags.toolsets ?? environment.TROUPE_TOOLSETS);
-  const values = {
-    toolsets,
-    onDisconnect: flags.onDisconnect ?? environment.TROUPE_ON_DISCONNECT,
-    maxAccess: flags.maxAccess ?? environment.TROUPE_MAX_ACCESS,
-    maxConcurrent: numberOf(environment.TROUPE_MAX_CONCURRENT),
-    maxDepth: numberOf(environment.TROUPE_MAX_DEPTH)
-  };
-  return Object.fromEntries(
-    Object.entries(values).filter(
-      ([, value]) => value !== undefined && value !== ''
-    )
-  );
 }
 
 /** Where relative paths of the configuration start. */
@@ -190,16 +182,14 @@ export function baseDirectoryOf(config: Config): string {
 
 function invalid(
   file: string | undefined,
-  overridden: string[],
+  overrides: Override[],
   error: z.ZodError
 ): HostError {
   const faults = error.issues.flatMap(told).map((issue) => {
-    const [key] = issue.path;
-    const where =
-      typeof key === 'string' && overridden.includes(key)
-        ? 'from a flag or variable'
-        : `in ${file}`;
-    return `${issue.path.join('.') || '(root)'} ${where}: ${issue.message}`;
+    const path = issue.path.join('.') || '(root)';
+    const source = sourceOf(issue.path, overrides);
+    const where = source === undefined ? `in ${file}` : `from ${source}`;
+    return `${path} ${where}: ${issue.message}`;
   });
   return new HostError(
     'config_invalid',
@@ -214,22 +204,4 @@ function told(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return (last ?? [issue]).map((inner) =>
     inner === issue ? issue : { ...inner, path: [...issue.path, ...inner.path] }
   );
-}
-
-function list(text: string | undefined): string[] | undefined {
-  const names = text
-    ?.split(',')
-    .map((name) => name.trim())
-    .filter(Boolean);
-  return names && names.length > 0 ? names : undefined;
-}
-
-/** Not a number stays text, so that the schema names it. */
-function numberOf(text: string | undefined): number | string | undefined {
-  if (text === undefined || text === '') return undefined;
-  return Number.isFinite(Number(text)) ? Number(text) : text;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

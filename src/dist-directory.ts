@@ -3,11 +3,16 @@ import { dirname, join } from 'node:path';
 
 /** Where the built programs lie, from source or from the bundle. */
 export function distDirectory(): string {
+  return join(packageDirectory(), 'dist');
+}
+
+/** The folder of this package, from source or from the bundle. */
+export function packageDirectory(): string {
   let directory = import.meta.dirname;
   while (!existsSync(join(directory, 'package.json'))) {
     const above = dirname(directory);
     if (above === directory) break;
     directory = above;
   }
-  return join(directory, 'dist');
+  return directory;
 }

@@ -16,7 +16,8 @@ import { recentlyEnded } from './core/runs/recent.ts';
 import type { Run } from './core/runs/run.ts';
 import type { RunStore } from './core/runs/run-store.ts';
 import type { RunTracker } from './core/runs/run-tracker.ts';
-import type { Spawned, Spawner, SpawnRequest } from './core/runs/spawner.ts';
+import type { Spawned, SpawnRequest } from './core/runs/spawn-request.ts';
+import type { Spawner } from './core/runs/spawner.ts';
 import { disconnectQueued, type RunStarter } from './core/runs/starter.ts';
 import { cancelRun, end } from './core/runs/stopper.ts';
 import {
@@ -24,6 +25,7 @@ import {
   type WaitResult,
   waitForRuns
 } from './core/runs/waiter.ts';
+import type { Squads } from './core/squads/squads.ts';
 import { removeLeftovers } from './core/state/atomic-file.ts';
 import { log, logProblem } from './log.ts';
 import { wire } from './wiring.ts';
@@ -37,6 +39,7 @@ export class Host {
   readonly processes: Processes;
   readonly keys: ApiKeys;
   readonly journal: Journal;
+  readonly squads: Squads;
   readonly headDirectory: string;
   readonly #views: AuditViews;
   readonly #starter: RunStarter;
@@ -53,6 +56,7 @@ export class Host {
     this.tracker = parts.tracker;
     this.processes = parts.processes;
     this.journal = parts.journal;
+    this.squads = parts.squads;
     this.headDirectory = parts.headDirectory;
     this.#views = parts.views;
     this.#starter = parts.starter;
@@ -169,7 +173,10 @@ export async function createHost(config: Config): Promise<Host> {
     loaded: loaded.engines,
     settings: config.engines,
     only: config.onlyEngines,
-    also: config.alsoEngines ?? [],
+    // Who names an engine for squads means it to be there.
+    also: [config.squad.engine, ...(config.alsoEngines ?? [])].filter(
+      (name) => name !== undefined
+    ),
     hasKey: (engine) => keys.find(engine) !== undefined,
     faults: loaded.faults
   });

@@ -1,7 +1,8 @@
 /** The public API: troupe inside another program. */
-export { type Config, type Flags, loadConfig } from './config.ts';
+export { type Config, loadConfig } from './config.ts';
+export type { Flags } from './config-overrides.ts';
 export { HostError, type HostErrorCode } from './core/errors.ts';
 export type { Outcome, Run, RunRecord, RunStatus } from './core/runs/run.ts';
-export type { SpawnRequest } from './core/runs/spawner.ts';
+export type { SpawnRequest } from './core/runs/spawn-request.ts';
 export { createHost, Host } from './host.ts';
 export type * from './plugin.ts';

@@ -1,10 +1,8 @@
 /**
- * The plugin contract: everything an engine may say about itself.
- *
- * A plugin is a module whose default export is an engine: a plain object that
- * describes how a prompt becomes a reply. It never starts processes, reads
- * keys or writes files; the host does. This file holds types only and imports
- * nothing, so a plugin needs it at build time at most.
+ * The plugin contract: everything an engine may say about itself. A plugin's
+ * default export is an engine: a plain object that describes how a prompt
+ * becomes a reply. The host starts processes, reads keys and writes files.
+ * Types only, no imports: a plugin needs this at build time at most.
  */
 
 /** What an agent may do: look, change files, or anything the user may. */
@@ -70,10 +68,7 @@ export interface EngineRequest {
   asRoot: boolean;
 }
 
-/**
- * What is known of the reply so far. `read` folds one event after another
- * into it; the last state is the answer.
- */
+/** What is known so far. `read` folds events into it; the last is the answer. */
 export interface Reply {
   /** The final text; empty until the engine has said something final. */
   text: string;
@@ -165,6 +160,10 @@ export interface CliEngine extends EngineBasics {
   resumes?: boolean;
   /** True when a new session gets the `newSessionId` as its id. */
   takesSessionId?: boolean;
+  /** Arguments that make an empty session and print its id, nothing else. */
+  createChat?: string[];
+  /** True when two at once disturb each other: a squad's take turns. */
+  oneAtATime?: boolean;
   /** How `doctor` learns more. No model call. */
   probe?: {
     /** Arguments that print the version. Default `--version`. */

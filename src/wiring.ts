@@ -8,12 +8,20 @@ import { createRedactor, secretsIn } from './core/audit/redact.ts';
 import { Witness } from './core/changes/witness.ts';
 import type { ApiKeys } from './core/engines/api-keys.ts';
 import type { EngineRegistry } from './core/engines/engine-registry.ts';
+import { readerOf } from './core/engines/template-engine.ts';
 import { RunStore } from './core/runs/run-store.ts';
 import { RunTracker } from './core/runs/run-tracker.ts';
 import { Spawner } from './core/runs/spawner.ts';
 import { RunStarter } from './core/runs/starter.ts';
+import {
+  describeFault,
+  RoleRepository
+} from './core/squads/role-repository.ts';
+import { SquadStore } from './core/squads/squad-store.ts';
+import { Squads } from './core/squads/squads.ts';
 import { distDirectory } from './dist-directory.ts';
-import { logProblem } from './log.ts';
+import { log, logProblem } from './log.ts';
+import { roleDirectoriesOf, squadSettingsOf } from './squad-config.ts';
 
 /** Everything that works on one workspace, connected. Nothing is started. */
 export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
@@ -36,8 +44,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     journal,
     processes,
     witness,
-    // What is not offered here may have been started elsewhere.
-    engineOf: (name) => registry.known(name),
+    engineOf: (record) => readerOf(record, registry),
     onChange: () => {
       starter.pump();
       views.touch();
@@ -50,6 +57,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     store,
     processes,
     witness,
+    settings: { configFile: config.file ?? null, prices: config.prices },
     maxConcurrent: config.maxConcurrent,
     maxConcurrentApi: config.maxConcurrentApi,
     onEnded: (id) => {
@@ -92,8 +100,26 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       })),
     onProblem: logProblem
   });
+  const squads = new Squads({
+    roles: new RoleRepository(
+      roleDirectoriesOf(workspace, config.rolesDirectory),
+      (fault) => log(describeFault(fault))
+    ),
+    registry,
+    store,
+    workspace,
+    settings: squadSettingsOf(config.squad, workspace),
+    squads: new SquadStore(state),
+    admit: () => spawner.admit(),
+    spawn: async (request) => {
+      const spawned = await spawner.spawn(request);
+      views.touch();
+      return spawned;
+    }
+  });
   return {
     store,
+    squads,
     processes,
     journal,
     tracker,

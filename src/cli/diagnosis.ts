@@ -12,23 +12,26 @@ export interface Diagnosis extends Findings {
 }
 
 interface Findings extends Surroundings {
-  /** False: a plugin does not load, or the configuration does not hold. */
+  /** False: a plugin or a role does not load, or a setting does not hold. */
   ok: boolean;
   version: string;
   workspace: string;
   config: { file: string | null; problem: string | null };
   engines: EngineCheck[];
   faults: PluginFault[];
+  /** What is wrong with the settings, templates and roles of squads. */
+  squads: string[];
 }
 
 export function nextSteps(found: Findings): string[] {
-  const { config, node, directories, faults, engines } = found;
+  const { config, node, directories, faults, squads, engines } = found;
   const steps: string[] = [];
   if (config.problem !== null) steps.push(config.problem);
   for (const { plugin, problem } of faults)
     steps.push(
       `Mend the plugin ${plugin}, or take it out of "plugins": ${oneLine(problem)}`
     );
+  steps.push(...squads.map(oneLine));
   if (!node.ok) steps.push(`Use Node ${node.required} or newer.`);
   for (const { path, state } of directories)
     if (state === 'not writable')
@@ -57,7 +60,7 @@ export async function printDiagnosis(found: Diagnosis): Promise<void> {
 
 function surroundingLines(found: Findings): string[] {
   const { green, red, yellow } = colorsFor(process.stdout);
-  const { node, config, tmux, workspace, directories } = found;
+  const { node, config, tmux, workspace, directories, squads } = found;
   const nodeText = `${node.version} (needs ${node.required} or newer)`;
   const configText = config.problem
     ? red('not valid')
@@ -75,7 +78,8 @@ function surroundingLines(found: Findings): string[] {
         state === 'not writable' ? red(state) : state
       )
     ),
-    line('tmux', tmuxText)
+    line('tmux', tmuxText),
+    ...(squads.length > 0 ? [line('squads', red('at fault'))] : [])
   ];
 }
 

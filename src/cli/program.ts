@@ -7,6 +7,7 @@ import { addList } from './commands/list.ts';
 import { addLog } from './commands/log.ts';
 import { addMcpHelp } from './commands/mcp-help.ts';
 import { addResult } from './commands/result.ts';
+import { addRoles } from './commands/roles.ts';
 import { addRun } from './commands/run.ts';
 import { addWait } from './commands/wait.ts';
 import { examples } from './shared.ts';
@@ -40,6 +41,7 @@ export function createProgram(): Command {
   addCancel(program);
   addLog(program);
   addEngines(program);
+  addRoles(program);
   addDoctor(program);
   return program;
 }

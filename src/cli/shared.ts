@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { type Config, type Flags, loadConfig } from '../config.ts';
+import { type Config, loadConfig } from '../config.ts';
+import type { Flags } from '../config-overrides.ts';
 import { HostError } from '../core/errors.ts';
 import { createHost, type Host } from '../host.ts';
 
@@ -40,7 +41,7 @@ export function examples(lines: string[]): string {
  * IAC.md true first, and leaves them true.
  */
 export async function withHost<Result>(
-  flags: WorkspaceFlags,
+  flags: Flags,
   work: (host: Host) => Promise<Result>,
   adjust: (config: Config) => Config = (config) => config
 ): Promise<Result> {

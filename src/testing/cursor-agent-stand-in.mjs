@@ -3,14 +3,14 @@
  * its flags, streams, messages and exit codes as they are documented and
  * reported, written without a look at our plugin.
  *
- * It asks no model: the last line of the prompt says what happens. Besides
- * the cases below, "say: X" is answered with X.
+ * It asks no model: the last line of the prompt that it knows says what
+ * happens. Besides the cases below, "say: X" is answered with X.
  */
 import { randomUUID } from 'node:crypto';
 import fs from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { readFlags } from './cursor-agent-flags.mjs';
 
 const models = ['auto', 'composer-2.5', 'gpt-5.4-mini-low'];
 const chats = join(homedir(), '.cursor', 'chats');
@@ -23,10 +23,14 @@ const trustText = `⚠ Workspace Trust Required
     • Pass --trust, --yolo, or -f if you trust this directory
 `;
 
+const loggedOut =
+  "Error: Authentication required. Please run 'agent login' first, or set CURSOR_API_KEY environment variable.";
+
 const { values, positionals } = flags();
 const [command] = positionals;
 if (values.version) leave('2026.09.28-64d2043\n');
 if (command === 'status') leave(`${status()}\n`);
+if (command === 'create-chat') leave(`${createChat()}\n`);
 if (command !== undefined) fail(`error: unknown command '${command}'`);
 if (!values.print) fail('error: this stand-in only knows --print');
 
@@ -37,12 +41,11 @@ note({
   env: process.env,
   prompt
 });
-const script = prompt.split('\n').at(-1) ?? '';
+const lines = prompt.split('\n');
+const asks = (line) => /^(say|recall|shell|edit)(: |$)/.test(line);
+const script = lines.findLast(asks) ?? lines.at(-1) ?? '';
 const forced = values.force || values.yolo;
-if (!loggedIn())
-  fail(
-    "Error: Authentication required. Please run 'agent login' first, or set CURSOR_API_KEY environment variable."
-  );
+if (!loggedIn()) fail(loggedOut);
 if (process.env.CURSOR_API_KEY === 'revoked')
   fail(
     '⚠ Warning: The provided API key is invalid.\nThe API key was loaded from the CURSOR_API_KEY environment variable.'
@@ -158,6 +161,7 @@ function result(text, more = {}) {
     },
     ...more
   });
+  if (values['output-format'] === 'text') fs.writeSync(1, `${text}\n`);
 }
 
 function message(role, text) {
@@ -165,46 +169,16 @@ function message(role, text) {
 }
 
 function emit(event) {
+  if (values['output-format'] === 'text') return;
   fs.writeSync(1, `${JSON.stringify({ ...event, session_id })}\n`);
 }
 
-/** Strict, as the real one is: an unknown flag or value ends it. */
 function flags() {
   try {
-    const parsed = parseArgs({
-      allowPositionals: true,
-      options: {
-        print: { type: 'boolean', short: 'p' },
-        version: { type: 'boolean', short: 'v' },
-        force: { type: 'boolean', short: 'f' },
-        yolo: { type: 'boolean' },
-        trust: { type: 'boolean' },
-        plan: { type: 'boolean' },
-        'approve-mcps': { type: 'boolean' },
-        'stream-partial-output': { type: 'boolean' },
-        'output-format': { type: 'string' },
-        format: { type: 'string' },
-        mode: { type: 'string' },
-        sandbox: { type: 'string' },
-        model: { type: 'string' },
-        resume: { type: 'string' },
-        workspace: { type: 'string' },
-        'api-key': { type: 'string' }
-      }
-    });
-    oneOf(parsed.values, 'output-format', ['stream-json']);
-    oneOf(parsed.values, 'mode', ['plan', 'ask']);
-    oneOf(parsed.values, 'sandbox', ['enabled', 'disabled']);
-    return parsed;
+    return readFlags();
   } catch (error) {
     return fail(`error: ${error.message}`);
   }
-}
-
-function oneOf(given, name, choices) {
-  const value = given[name];
-  if (value === undefined || choices.includes(value)) return;
-  throw new Error(`option '--${name}' argument '${value}' is invalid`);
 }
 
 function status() {
@@ -213,6 +187,14 @@ function status() {
   if (values.format !== 'json')
     return isAuthenticated ? '✓ Logged in as a@b.example' : 'Not logged in';
   return JSON.stringify({ status, isAuthenticated });
+}
+
+function createChat() {
+  if (!loggedIn()) fail(loggedOut);
+  const id = randomUUID();
+  fs.mkdirSync(chats, { recursive: true });
+  fs.writeFileSync(join(chats, id), '[]');
+  return id;
 }
 
 function loggedIn() {

@@ -35,6 +35,13 @@ export function blocksOf({ text }: MarkdownDocument, language: string) {
   return [...text.matchAll(fenced)].map(([, body = '']) => body);
 }
 
+/** All fenced blocks of a text, in their order. */
+export function fencedIn(text: string): { language: string; body: string }[] {
+  return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', body = '']) => ({ language, body })
+  );
+}
+
 /** The part under a heading, up to the next of its level or above. */
 export function sectionOf({ text }: MarkdownDocument, heading: string): string {
   const level = /^#+/.exec(heading)?.[0].length ?? 1;
@@ -48,6 +55,23 @@ export function sectionOf({ text }: MarkdownDocument, heading: string): string {
 /** What stands in code marks in the first column of a text's tables. */
 export function firstColumn(text: string): string[] {
   return [...text.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name);
+}
+
+/** The cells of a text's tables, without their heads. */
+export function rowsIn(text: string): string[][] {
+  const tables = text.match(/^\|.*\n\|[-|]+\n(\|.*\n?)*/gm) ?? [];
+  return tables.flatMap((table) =>
+    table
+      .trim()
+      .split('\n')
+      .slice(2)
+      .map((row) =>
+        row
+          .slice(1, -1)
+          .split('|')
+          .map((cell) => cell.trim())
+      )
+  );
 }
 
 /** Links to files of ours that are not there, or to headings that are not. */

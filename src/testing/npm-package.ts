@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { packageRoot } from './documents.ts';
 import { testEnvironment } from './mcp-client.ts';
 import type { TempWorkspace } from './temp-workspace.ts';
 
@@ -30,6 +31,23 @@ export function install(workspace: TempWorkspace, tarball: string): void {
   ]);
 }
 
+/**
+ * Puts this package into the workspace as npm installs it, but with the
+ * dependencies that are here already. Gives its directory.
+ */
+export function installOurs(workspace: TempWorkspace): string {
+  const modules = join(workspace.path, 'node_modules');
+  const troupe = join(modules, 'troupe');
+  mkdirSync(troupe, { recursive: true });
+  const tarball = pack(workspace, packageRoot);
+  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', troupe]);
+  for (const name of Object.keys(manifestOf(troupe).dependencies)) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true });
+    symlinkSync(join(packageRoot, 'node_modules', name), join(modules, name));
+  }
+  return troupe;
+}
+
 function npm(workspace: TempWorkspace, cwd: string, args: string[]): void {
   execFileSync('npm', args, {
     cwd,
@@ -38,6 +56,12 @@ function npm(workspace: TempWorkspace, cwd: string, args: string[]): void {
   });
 }
 
-function manifestOf(directory: string): { name: string; version: string } {
+interface Manifest {
+  name: string;
+  version: string;
+  dependencies: Record<string, string>;
+}
+
+function manifestOf(directory: string): Manifest {
   return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
 }

@@ -25,6 +25,12 @@ export const wrongPrograms: [string, object, string, RegExp][] = [
     /access\.read/
   ],
   [
+    'a chat made by the program within the program',
+    { createChat: ['right', 'new-chat'] },
+    'makes a chat',
+    /createChat begins with right/
+  ],
+  [
     'arguments that differ each time',
     {
       args: () => {

@@ -20,6 +20,7 @@ import {
   type JsonFlag,
   type WorkspaceFlags
 } from '../shared.ts';
+import { checkSquads } from '../squad-check.ts';
 import { checkSurroundings } from '../surroundings.ts';
 
 type DoctorFlags = WorkspaceFlags & JsonFlag;
@@ -55,18 +56,21 @@ async function diagnose(
   problem: string | null
 ): Promise<Diagnosis> {
   const { config, registry } = host;
-  const [surroundings, engines] = await Promise.all([
+  const [surroundings, engines, squads] = await Promise.all([
     checkSurroundings(host),
-    Promise.all(registry.all().map((engine) => checkEngine(host, engine)))
+    Promise.all(registry.all().map((engine) => checkEngine(host, engine))),
+    checkSquads(host)
   ]);
+  const whole = registry.faults.length === 0 && squads.length === 0;
   const found = {
-    ok: problem === null && registry.faults.length === 0,
+    ok: problem === null && whole,
     version,
     workspace: config.workspace,
     config: { file: config.file ?? null, problem },
     ...surroundings,
     engines,
-    faults: registry.faults
+    faults: registry.faults,
+    squads
   };
   return { ...found, next: nextSteps(found) };
 }

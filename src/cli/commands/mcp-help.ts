@@ -22,6 +22,16 @@ export function addMcpHelp(program: Command): void {
     )
     .option('--max-access <level>', 'ceiling for agents: read, write or full')
     .option('--strict', 'do not start when a plugin does not load')
+    .optionsGroup('Squads (docs/squads.md):')
+    .option('--engine <name>', 'what members run on (default: claude)')
+    .option('--state-mode <mode>', 'stateless, or stateful: with chats')
+    .option('--agents-directory-path <dir>', 'role files (default: agents)')
+    .option('--engine-command <program>', "instead of the engine's own")
+    .option('--run-template-path <file>', 'how a member is started')
+    .option('--create-chat-template-path <file>', 'how a chat is made')
+    .option('--process-timeout-ms <n>', 'limit of a member (default: 600000)')
+    .option('--execution-mode <mode>', 'parallel or sequential')
+    .option('--sequential-delay-ms <n>', 'between two in turn (default: 100)')
     .addHelpText(
       'after',
       examples(['claude mcp add agents -- npx troupe mcp', 'troupe mcp'])

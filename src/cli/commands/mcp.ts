@@ -2,12 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { isNowhere, loadConfig } from '../../config.ts';
+import { hasToolset, isNowhere, loadConfig } from '../../config.ts';
 import { HostError, messageOf } from '../../core/errors.ts';
 import { createHost, type Host } from '../../host.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
 import { serve } from '../../interfaces/mcp/server.ts';
 import { log, logProblem } from '../../log.ts';
+import { checkSquadConfig } from '../../squad-config.ts';
 import { ownStdout, surviveStrays } from '../own-stdout.ts';
 
 /** Flags of `troupe mcp`. Parsed without the command line's library: start-up counts. */
@@ -18,7 +19,16 @@ export const mcpFlags = {
   engines: { type: 'string' },
   'on-disconnect': { type: 'string' },
   'max-access': { type: 'string' },
-  strict: { type: 'boolean' }
+  strict: { type: 'boolean' },
+  'agents-directory-path': { type: 'string' },
+  'state-mode': { type: 'string' },
+  engine: { type: 'string' },
+  'engine-command': { type: 'string' },
+  'run-template-path': { type: 'string' },
+  'create-chat-template-path': { type: 'string' },
+  'process-timeout-ms': { type: 'string' },
+  'execution-mode': { type: 'string' },
+  'sequential-delay-ms': { type: 'string' }
 } as const;
 
 const rootsMs = 500;
@@ -42,7 +52,18 @@ async function start(args: string[]): Promise<void> {
   const flags = {
     ...values,
     onDisconnect: values['on-disconnect'],
-    maxAccess: values['max-access']
+    maxAccess: values['max-access'],
+    agentsDirectoryPath: values['agents-directory-path'],
+    squad: {
+      stateMode: values['state-mode'],
+      engine: values.engine,
+      engineCommand: values['engine-command'],
+      runTemplatePath: values['run-template-path'],
+      createChatTemplatePath: values['create-chat-template-path'],
+      processTimeoutMs: values['process-timeout-ms'],
+      executionMode: values['execution-mode'],
+      sequentialDelayMs: values['sequential-delay-ms']
+    }
   };
   const hosts = [await createHost(await loadConfig(flags))];
   const life = liveUntilDisconnect(async () => {
@@ -54,12 +75,14 @@ async function start(args: string[]): Promise<void> {
     flags.workspace === undefined &&
     !process.env.CLAUDE_PROJECT_DIR &&
     isNowhere(process.cwd());
+  if (!nowhere) checkSquads(host);
   const relocate = async (server: Server): Promise<Host> => {
     const root = await firstRoot(server);
-    if (root === undefined) return host;
-    const right = await loadConfig({ ...flags, workspace: root })
-      .then(createHost)
-      .catch(refuse);
+    const found =
+      root === undefined
+        ? Promise.resolve(host)
+        : loadConfig({ ...flags, workspace: root }).then(createHost);
+    const right = await found.then(checkSquads).catch(refuse);
     hosts.splice(0, 1, right);
     return right;
   };
@@ -67,6 +90,15 @@ async function start(args: string[]): Promise<void> {
     { host, life, ...(nowhere ? { relocate } : {}) },
     new StdioServerTransport(process.stdin, stdout)
   );
+}
+
+/** @throws HostError `config_invalid` when squads could never run */
+function checkSquads(host: Host): Host {
+  const { config, registry } = host;
+  const engines = registry.all().map(({ name }) => name);
+  if (hasToolset(config, 'squad'))
+    checkSquadConfig(config.workspace, config, engines);
+  return host;
 }
 
 /** The client's first root, asked once and not for long. */

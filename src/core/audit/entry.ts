@@ -83,6 +83,10 @@ function factsOf(
   if (spawned.kind === 'cli')
     facts.push(`Access: ${spawned.access} (${spawned.enforcement})`);
   if (spawned.continues) facts.push(`Continues: \`#${spawned.continues}\``);
+  if (spawned.squad) {
+    const { squadId, roleId } = spawned.squad;
+    facts.push(`Squad: \`${squadId}\` (${oneLine(roleId, 60)})`);
+  }
   if (spawned.parent) facts.push(`Spawned by: \`#${spawned.parent}\``);
   return facts.join(' | ');
 }

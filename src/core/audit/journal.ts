@@ -8,7 +8,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FailureCode, Usage } from '../../plugin.ts';
-import type { EndStatus, RunRecord } from '../runs/run.ts';
+import type { EndStatus, Membership, RunRecord } from '../runs/run.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { longestSecret, type Redact } from './redact.ts';
 
@@ -35,6 +35,7 @@ export interface SpawnedRecord {
   task: string;
   parent: string | null;
   continues: string | null;
+  squad?: Membership;
   created_at: string;
   prompt: JournalText;
 }
@@ -186,6 +187,7 @@ export function spawnedEvent(
     task,
     parent,
     continues,
+    ...(record.squad ? { squad: record.squad } : {}),
     created_at,
     prompt
   };

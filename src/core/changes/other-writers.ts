@@ -18,12 +18,14 @@ const lookMs = 120;
 /**
  * One sentence when another agent may change the same files as this one while
  * there is work that no commit keeps.
+ * @param isInTurn it comes after others of its squad
  */
 export async function warnOfOtherWriters(
   record: RunRecord,
-  dependencies: OtherWritersDependencies
+  dependencies: OtherWritersDependencies,
+  isInTurn = false
 ): Promise<string | undefined> {
-  const [other] = othersBeside(record, dependencies);
+  const other = otherBeside(record, dependencies, isInTurn);
   if (!other) return undefined;
   const { repositories, settings } = dependencies;
   const { cwd: directory } = record;
@@ -33,26 +35,32 @@ export async function warnOfOtherWriters(
     .hasUncommitted(view, AbortSignal.timeout(lookMs))
     .catch(() => true);
   if (!isUncommitted) return undefined;
-  return `Agent ${other.agent_id} (${other.label}) may be writing to the same files, where there is uncommitted work: isolate: "worktree" would keep the two apart.`;
+  return `Agent ${other.agent_id} (${other.label}) may be writing to the same files, where there is uncommitted work: ${adviceFor(record)}.`;
 }
 
-/** Agents that are queued or running and may write where this one may. */
-function othersBeside(
+function adviceFor({ squad }: RunRecord): string {
+  return squad
+    ? 'give members separate files to edit'
+    : 'isolate: "worktree" would keep the two apart';
+}
+
+/** The oldest that is queued or running and may write where this one may. */
+function otherBeside(
   record: RunRecord,
-  { store, processes }: OtherWritersDependencies
-): RunRecord[] {
-  if (!isWriter(record)) return [];
-  return store
-    .openIds()
-    .filter((id) => id !== record.agent_id && !store.outcomeOf(id))
-    .map((id) => store.recordOf(id))
-    .filter((other) => other !== undefined)
-    .filter((other) => isWriter(other) && overlap(other.cwd, record.cwd))
-    .filter((other) => {
-      const directory = store.directoryOf(other.agent_id);
-      const state = liveStateOf(other, directory, processes);
-      return state === 'queued' || state === 'running';
-    });
+  { store, processes }: OtherWritersDependencies,
+  isInTurn: boolean
+): RunRecord | undefined {
+  if (!isWriter(record)) return undefined;
+  const squadId = isInTurn ? record.squad?.squadId : undefined;
+  for (const id of store.openIds()) {
+    const other = id === record.agent_id ? undefined : store.recordOf(id);
+    if (!other || !isWriter(other) || !overlap(other.cwd, record.cwd)) continue;
+    if (squadId !== undefined && other.squad?.squadId === squadId) continue;
+    if (store.outcomeOf(id)) continue;
+    const state = liveStateOf(other, store.directoryOf(id), processes);
+    if (state === 'queued' || state === 'running') return other;
+  }
+  return undefined;
 }
 
 function isWriter({ kind, access, worktree }: RunRecord): boolean {

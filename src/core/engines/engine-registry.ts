@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Access, CliEngine, Enforcement, Engine } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
 
@@ -60,6 +61,14 @@ export class EngineRegistry {
     return this.find(name) ?? this.#others.find((other) => other.name === name);
   }
 
+  /** The engine that runs a program, by its name or path. */
+  ofProgram(command: string): CliEngine | undefined {
+    const names = [command, basename(command)];
+    return [...this.all(), ...this.#others]
+      .filter((engine) => engine.kind === 'cli')
+      .find((engine) => names.includes(engine.command));
+  }
+
   /** Its place in the configuration's `plugins`; undefined when built in. */
   placeOf(engine: Engine): number | undefined {
     return this.#plugins.get(engine);
@@ -82,7 +91,18 @@ export class EngineRegistry {
 
   /** The program an engine runs, after the user's settings. */
   commandOf(engine: CliEngine): string {
-    return this.settingsOf(engine.name).command ?? engine.command;
+    return this.#programOf(engine).command ?? engine.command;
+  }
+
+  /** What the user's settings put before an engine's own arguments. */
+  argumentsBefore(engine: CliEngine): string[] {
+    return this.#programOf(engine).args ?? [];
+  }
+
+  /** One that was made for a squad has its program and arguments already. */
+  #programOf(engine: CliEngine): EngineSettings {
+    const isRegistered = this.known(engine.name) === engine;
+    return isRegistered ? this.settingsOf(engine.name) : {};
   }
 
   /** The provider's model name, or undefined for the engine's own default. */

@@ -40,6 +40,19 @@ test.each([
     'takesSessionId: needs "resumes": nothing else continues a session'
   ],
   [
+    { createChat: ['new-chat'] },
+    'createChat: needs "resumes": nothing else continues a session'
+  ],
+  [
+    { createChat: 'new-chat', resumes: true },
+    'createChat: expected array, received string'
+  ],
+  [
+    { createChat: [], resumes: true },
+    'createChat: Too small: expected array to have >=1 items'
+  ],
+  [{ oneAtATime: 'yes' }, 'oneAtATime: expected boolean, received string'],
+  [
     { readError: () => undefined },
     'readError: needs "read", which tells that a run goes on'
   ]
@@ -52,7 +65,8 @@ test.each([
   versions('1.2.3', '1.2.3'),
   versions('2026.09.28', '2026.10.01'),
   { probe: { unlisted: ['-m', '-verbose', '--no-colour', '--o.p_q'] } },
-  { takesSessionId: true, resumes: true }
+  { takesSessionId: true, resumes: true },
+  { createChat: ['new-chat', '--quiet'], resumes: true, oneAtATime: true }
 ])('%j is an engine', (changes) => {
   expect(problemWith(changes)).toBeUndefined();
 });

@@ -122,6 +122,8 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           readError: callable.optional(),
           resumes: z.boolean().optional(),
           takesSessionId: z.boolean().optional(),
+          createChat: z.array(word).min(1).optional(),
+          oneAtATime: z.boolean().optional(),
           probe: z
             .looseObject({
               version: z.array(word).optional(),
@@ -141,6 +143,10 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
         })
         .refine(({ resumes, takesSessionId }) => resumes || !takesSessionId, {
           path: ['takesSessionId'],
+          error: 'needs "resumes": nothing else continues a session'
+        })
+        .refine(({ resumes, createChat }) => resumes || !createChat, {
+          path: ['createChat'],
           error: 'needs "resumes": nothing else continues a session'
         }),
       z.looseObject({

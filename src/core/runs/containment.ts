@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { HostError } from '../errors.ts';
+import { shortName } from './parts.ts';
 
 /**
  * An absolute, real directory inside the workspace.
@@ -51,7 +52,7 @@ export function isInside(root: string, path: string): boolean {
 function outside(asked: string): HostError {
   return new HostError(
     'cwd_outside',
-    `The cwd "${asked}" lies outside the workspace.`,
+    `The cwd "${shortName(asked)}" lies outside the workspace.`,
     'Give a directory inside the workspace, relative to its root; links out of it do not count.'
   );
 }
@@ -59,7 +60,7 @@ function outside(asked: string): HostError {
 function missing(asked: string, problem: string): HostError {
   return new HostError(
     'cwd_missing',
-    `${problem} "${asked}" in the workspace.`,
+    `${problem} "${shortName(asked)}" in the workspace.`,
     'Create it first, or leave cwd out to work in the workspace root.'
   );
 }

@@ -5,7 +5,8 @@ import type { RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 import { reserveTurn } from './session-turns.ts';
-import type { Spawned, Spawner } from './spawner.ts';
+import type { Spawned } from './spawn-request.ts';
+import type { Spawner } from './spawner.ts';
 
 export interface ContinueRequest {
   agentId: string;
@@ -32,6 +33,7 @@ export async function continueRun(
   const { agentId, prompt, timeoutSeconds, requestId } = request;
   const run = await tracker.run(agentId);
   if (!run) throw unknownAgent(agentId);
+  if (run.record.template) throw noSession(agentId, run.record.label);
   const engine = registry.get(run.record.engine);
   const repeated = await spawner.repeated(requestId);
   if (repeated) return repeated;

@@ -24,15 +24,17 @@ export interface Form {
   answer: Answer;
   /** Bytes for each long part below which a shorter form says more. */
   least: number;
+  /** The same in characters. */
+  leastChars?: number;
 }
 
 /** The first form that has room for its parts; else the last, as it is. */
 export function tellWithin(forms: Form[], room: Room): Facts {
   let facts: Facts = {};
-  for (const { answer, least } of forms) {
+  for (const { answer, least, leastChars = 0 } of forms) {
     const share = shareOf(answer, room);
     facts = answer((part) => part.within(share));
-    if (share.bytes >= least) break;
+    if (share.bytes >= least && share.chars >= leastChars) break;
   }
   return facts;
 }

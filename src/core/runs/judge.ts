@@ -19,6 +19,8 @@ export interface Evidence {
   label: string;
   /** Its plugin says which versions of the program it was tested with. */
   versioned?: boolean;
+  /** An answer without any words is one, too. */
+  maySayNothing?: boolean;
 }
 
 export interface Verdict {
@@ -50,7 +52,7 @@ export function judge(evidence: Evidence): Verdict {
     );
   if (exitCode !== 0) return nonZero(evidence, exitCode);
   if (!reply.finished) return unfinished(evidence);
-  if (reply.text.trim() === '')
+  if (reply.text.trim() === '' && !evidence.maySayNothing)
     return failed('failed', 'bad_output', `${label} ended without any answer.`);
   return { status: 'completed', error: null, error_code: null };
 }

@@ -4,7 +4,8 @@ import { unlessAtFault } from '../engines/engine-fault.ts';
 import { enforcementOf, labelOf } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
 import type { Outcome, RunRecord } from './run.ts';
-import type { SpawnerDependencies, SpawnRequest } from './spawner.ts';
+import type { SpawnRequest } from './spawn-request.ts';
+import type { SpawnerDependencies } from './spawner.ts';
 
 const order: Access[] = ['read', 'write', 'full'];
 
@@ -39,7 +40,9 @@ export function newRecord(
     enforcement: enforcementOf(engine, access),
     tools: told(() => toolsOf(engine, access), null),
     cwd,
-    task: firstLine(request.prompt),
+    ...(request.template === undefined ? {} : { template: request.template }),
+    ...(request.squad === undefined ? {} : { squad: request.squad }),
+    task: firstLine(request.task ?? request.prompt),
     prompt_chars: request.prompt.length,
     system_prompt: request.systemPrompt ?? null,
     timeout_seconds:
@@ -59,7 +62,10 @@ export function newRecord(
     session_id:
       request.continues?.sessionId ?? (engine.kind === 'api' ? id : null),
     new_session_id:
-      engine.kind === 'cli' && engine.takesSessionId && !request.continues
+      engine.kind === 'cli' &&
+      engine.takesSessionId &&
+      !request.continues &&
+      !request.createChat
         ? randomUUID()
         : null
   };
@@ -98,15 +104,29 @@ export function outcomeOfRefused(record: RunRecord, failure: Failure): Outcome {
 }
 
 /** @throws HostError `invalid_input` for what no program could be given */
-export function checkTexts(request: SpawnRequest): void {
-  const { prompt, systemPrompt, model, cwd } = request;
+export function checkTexts({
+  prompt,
+  systemPrompt,
+  model,
+  cwd
+}: Pick<SpawnRequest, 'prompt' | 'systemPrompt' | 'model' | 'cwd'>): void {
   if (prompt.trim() === '')
     throw new HostError(
       'invalid_input',
       'The prompt is empty.',
       'Say in "prompt" what the agent should do.'
     );
-  const texts = { prompt, system_prompt: systemPrompt, model, cwd };
+  checkForNul({ prompt, system_prompt: systemPrompt, model, cwd });
+  if (model?.startsWith('-'))
+    throw new HostError(
+      'invalid_input',
+      'The model begins with "-", which a program would take for a flag.',
+      'Give a model name or an alias, or leave it out for the default.'
+    );
+}
+
+/** @throws HostError `invalid_input` that says where one is */
+export function checkForNul(texts: Record<string, string | undefined>): void {
   for (const [name, text] of Object.entries(texts))
     if (text?.includes('\0'))
       throw new HostError(
@@ -114,12 +134,6 @@ export function checkTexts(request: SpawnRequest): void {
         `The ${name} holds a NUL character, which no program takes as text.`,
         'Remove it, or put binary data into a file and name that.'
       );
-  if (model?.startsWith('-'))
-    throw new HostError(
-      'invalid_input',
-      'The model begins with "-", which a program would take for a flag.',
-      'Give a model name or an alias, or leave it out for the default.'
-    );
 }
 
 /** The first line that says something. */

@@ -31,15 +31,19 @@ export function programOf(
   dependencies: ProgramDependencies
 ): Program {
   const { registry, keys, processes } = dependencies;
-  const settings = registry.settingsOf(engine.name);
-  const environmentOf = (parts: Pick<CliEngine, 'env'>) =>
-    childEnvironment(parts, request, record, directory, settings.env);
+  const environment = environmentOf(
+    engine,
+    request,
+    record,
+    directory,
+    dependencies
+  );
   if (engine.kind === 'cli') {
     const command = registry.commandOf(engine);
     return {
       command: processes.locate(command) ?? command,
-      args: [...(settings.args ?? []), ...engine.args(request)],
-      environment: environmentOf(engine)
+      args: [...registry.argumentsBefore(engine), ...engine.args(request)],
+      environment
     };
   }
   const key = keys.find(engine);
@@ -50,10 +54,23 @@ export function programOf(
     environment: {
       // Newer Nodes then go through the proxy that the variables name.
       NODE_USE_ENV_PROXY: '1',
-      ...environmentOf({}),
+      ...environment,
       ...(key ? { [keyVariable]: key.value } : {})
     }
   };
+}
+
+/** What a run's processes find in their environment. */
+export function environmentOf(
+  engine: Engine,
+  request: EngineRequest,
+  record: RunRecord,
+  directory: string,
+  { registry }: Pick<ProgramDependencies, 'registry'>
+): Record<string, string> {
+  const parts: Pick<CliEngine, 'env'> = engine.kind === 'cli' ? engine : {};
+  const { env } = registry.settingsOf(engine.name);
+  return childEnvironment(parts, request, record, directory, env);
 }
 
 /** Seconds of silence until the supervisor ends a run; 0 for never. */

@@ -111,6 +111,7 @@ async function reportActive(run: Run, tracker: RunTracker): Promise<Facts> {
   return {
     agent_id: record.agent_id,
     agent_type: record.engine,
+    ...record.squad,
     status,
     elapsed_seconds: secondsSince(record),
     ...(progress ? { progress } : {}),
@@ -133,6 +134,7 @@ function tellEnded(
   return {
     agent_id: record.agent_id,
     agent_type: record.engine,
+    ...record.squad,
     model: shortName(outcome.model ?? 'default'),
     success: outcome.status === 'completed',
     status: outcome.status,

@@ -53,7 +53,10 @@ export class RunStore {
 
   /** An id nobody has; derived from the request id when there is one. */
   newId(requestId: string | null, attempt = 0): string {
-    if (requestId === null) return randomBytes(4).toString('hex');
+    if (requestId === null) {
+      const id = randomBytes(4).toString('hex');
+      return this.has(id) ? this.newId(null) : id;
+    }
     return createHash('sha256')
       .update(`${attempt}\n${requestId}`)
       .digest('hex')

@@ -85,7 +85,7 @@ export class RunTracker {
   #isForOwner(record: RunRecord): boolean {
     const { engineOf, processes } = this.#with;
     return (
-      !readableOf(record.kind, engineOf(record.engine)) &&
+      !readableOf(record.kind, engineOf(record)) &&
       processes.liveness(record.owner) === 'alive'
     );
   }
@@ -178,8 +178,7 @@ export class RunTracker {
   async #said(agentId: string): Promise<Said | undefined> {
     const { store, engineOf } = this.#with;
     const record = store.recordOf(agentId);
-    const engine = engineOf(record?.engine ?? '');
-    const readable = record && readableOf(record.kind, engine);
+    const readable = record && readableOf(record.kind, engineOf(record));
     if (!readable) return undefined;
     const reader =
       this.#readers.get(agentId) ??

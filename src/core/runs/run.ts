@@ -36,6 +36,13 @@ export type StopReason =
   | 'retries'
   | 'disconnect';
 
+/** The squad that a run is a member of, in the words of the wire. */
+export interface Membership {
+  squadId: string;
+  memberId: string;
+  roleId: string;
+}
+
 /** What was asked for. Written once, before the spawn is answered. */
 export interface RunRecord {
   v: 1;
@@ -51,7 +58,10 @@ export interface RunRecord {
   cwd: string;
   /** The worktree that `cwd` lies in, when it has one of its own. */
   worktree?: Worktree;
-  /** First line of the prompt. */
+  /** The template its arguments come from: then its stdout is its answer. */
+  template?: string;
+  squad?: Membership;
+  /** First line of the prompt, or of a member's task. */
   task: string;
   prompt_chars: number;
   system_prompt: string | null;

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Usage } from '../../plugin.ts';
-import { createOnce, readIfThere } from '../state/atomic-file.ts';
+import { createOnce, readIfThere, remove } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
-import type { RunRecord } from './run.ts';
+import type { Outcome, RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 
@@ -35,6 +35,53 @@ export async function reserveTurn(
 }
 
 /**
+ * Takes the next turn of a session for an agent that will wait for its time.
+ * @returns the agent that has the turn before, if there is one
+ */
+export function lineUp(
+  engine: string,
+  sessionId: string,
+  agentId: string,
+  store: RunStore
+): string | undefined {
+  const directory = turnsDirectory(engine, sessionId, store);
+  ensureDirectory(directory);
+  for (;;) {
+    const last = turnsIn(directory).at(-1);
+    if (createOnce(join(directory, String((last ?? 0) + 1)), agentId))
+      return last === undefined
+        ? undefined
+        : readIfThere(join(directory, String(last)));
+  }
+}
+
+/** Takes back the turn of an agent that will never be there. */
+export function leaveLine(
+  engine: string,
+  sessionId: string,
+  agentId: string,
+  store: RunStore
+): void {
+  const directory = turnsDirectory(engine, sessionId, store);
+  for (const turn of turnsIn(directory)) {
+    const path = join(directory, String(turn));
+    if (readIfThere(path) === agentId) remove(path);
+  }
+}
+
+/** Notes who began a session, which its second agent cannot know. */
+export function noteFirstTurn(
+  { agent_id, engine, continues, session_id: given }: RunRecord,
+  { session_id }: Outcome,
+  store: RunStore
+): void {
+  if (session_id === null || continues !== null || given !== null) return;
+  const directory = turnsDirectory(engine, session_id, store);
+  ensureDirectory(directory);
+  createOnce(join(directory, '0'), agent_id);
+}
+
+/**
  * What the engine had counted for the whole session when an agent's turn
  * began. The agent it was asked to continue need not be the last before it.
  */
@@ -42,10 +89,11 @@ export function usageBefore(
   { agent_id, engine, session_id, continues }: RunRecord,
   store: RunStore
 ): Usage | undefined {
-  if (session_id === null || continues === null) return undefined;
+  if (session_id === null) return undefined;
   const holders = holdersOf(engine, session_id, store);
-  const earlier = holders.slice(0, holders.indexOf(agent_id));
-  for (const holder of [...earlier.reverse(), continues]) {
+  const own = holders.indexOf(agent_id);
+  const earlier = own < 0 ? [] : holders.slice(0, own);
+  for (const holder of [...earlier.reverse(), continues ?? '']) {
     const usage = store.outcomeOf(holder)?.session_usage;
     if (usage) return usage;
   }

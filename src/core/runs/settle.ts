@@ -11,6 +11,7 @@ import { classifyWith } from '../engines/failure-codes.ts';
 import { readIfThere } from '../state/atomic-file.ts';
 import { LineReader } from '../state/line-reader.ts';
 import { readSlice, sizeOf, tailOf } from '../state/text-file.ts';
+import { chatOf } from './create-chat.ts';
 import { type Evidence, judge } from './judge.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
@@ -26,14 +27,15 @@ import {
   wasJournalled
 } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
-import { usageBefore } from './session-turns.ts';
+import { noteFirstTurn, usageBefore } from './session-turns.ts';
 
 export interface SettleDependencies {
   processes: Pick<Processes, 'self'>;
   store: RunStore;
   witness: Witness;
   journal: Journal;
-  engineOf: (name: string) => Engine | undefined;
+  /** What reads its output; undefined when that is not known here. */
+  engineOf: (record: RunRecord) => Engine | undefined;
 }
 
 /**
@@ -50,13 +52,14 @@ export async function settle(
   const record = store.recordOf(agentId);
   if (!record) throw new Error(`No record of agent ${agentId}`);
   const directory = store.directoryOf(agentId);
-  const engine = engineOf(record.engine);
+  const engine = engineOf(record);
   await witness.conclude(record);
   const said = await finalReply(record.kind, engine, directory);
   const concluded = await conclude(record, directory, engine, said, store);
   const settled_by = processes.self;
   const outcome = withoutSecrets({ ...concluded, settled_by }, journal);
   if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
+  if (record.squad) noteFirstTurn(record, outcome, store);
   addEvent(directory, { type: 'finished', status: outcome.status });
   await journalEnd(record, outcome, directory, journal);
   store.close(agentId);
@@ -151,7 +154,10 @@ async function finalReply(
   const readable = readableOf(kind, engine);
   if (readable) {
     const reader = new ReplyReader(readable, directory);
-    return { reply: await reader.read(true), strayText: reader.stray };
+    const reply = await reader.read(true);
+    // Who puts out no events says why it fails in plain words.
+    const plain = () => tailOf(join(directory, 'stdout'), 8192);
+    return { reply, strayText: readable.read ? reader.stray : plain() };
   }
   const failure: Failure = {
     code: 'bad_output',
@@ -178,7 +184,8 @@ async function conclude(
     errorText: tailOf(join(directory, 'stderr'), 8192),
     classify: classifyWith(engine),
     label: record.label,
-    versioned: engine?.kind === 'cli' && engine.probe?.verified !== undefined
+    versioned: engine?.kind === 'cli' && engine.probe?.verified !== undefined,
+    maySayNothing: record.template !== undefined
   });
   const result = await saveResult(engine, directory, reply);
   const started = claim?.supervisor ? startedAt(directory) : undefined;
@@ -190,7 +197,10 @@ async function conclude(
     exit_code: exitCodeOf(directory) ?? null,
     model: reply.model ?? record.model,
     session_id:
-      reply.sessionId ?? record.session_id ?? begun(record, directory),
+      reply.sessionId ??
+      record.session_id ??
+      chatOf(directory) ??
+      begun(record, directory),
     ...usageOf(reply, usageBefore(record, store)),
     cost_usd: reply.costUsd ?? null,
     denials: reply.denials ?? [],

@@ -3,7 +3,7 @@ import type { Access, Engine, EngineRequest, Failure } from '../../plugin.ts';
 import { type Journal, spawnedEvent } from '../audit/journal.ts';
 import { isolated } from '../changes/isolation.ts';
 import { warnOfOtherWriters } from '../changes/other-writers.ts';
-import type { Repositories, Worktree } from '../changes/ports.ts';
+import type { Repositories } from '../changes/ports.ts';
 import type { ApiKeys } from '../engines/api-keys.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import type { Prices } from '../engines/price.ts';
@@ -12,43 +12,13 @@ import { resolveDirectory } from './containment.ts';
 import { checkTexts, newRecord, outcomeOfRefused } from './new-record.ts';
 import type { Processes } from './ports.ts';
 import { preflight } from './preflight.ts';
-import type { RunRecord, RunStatus } from './run.ts';
+import type { RunRecord } from './run.ts';
 import { noteJournalled } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 import { finishedEvent } from './settle.ts';
+import type { Spawned, SpawnRequest } from './spawn-request.ts';
 import type { RunStarter } from './starter.ts';
-
-export interface SpawnRequest {
-  engine: string;
-  prompt: string;
-  model?: string | undefined;
-  timeoutSeconds?: number | undefined;
-  systemPrompt?: string | undefined;
-  requestId?: string | undefined;
-  cwd?: string | undefined;
-  access?: Access | undefined;
-  /** In a worktree of its own instead of in the project's directory. */
-  isolate?: 'worktree' | undefined;
-  /** The worktree of the agent that is continued. */
-  worktree?: Worktree | undefined;
-  /** An id reserved beforehand. */
-  agentId?: string | undefined;
-  /** Known beforehand to be unable to start: recorded, never started. */
-  failure?: Failure | undefined;
-  /** The agent and session this one continues. */
-  continues?: { agentId: string; sessionId: string } | undefined;
-}
-
-export interface Spawned {
-  record: RunRecord;
-  status: RunStatus;
-  /** The same request id was spawned before; this is that agent. */
-  repeated: boolean;
-  failure?: Failure;
-  /** What its caller should know of other agents. */
-  warning?: string;
-}
 
 export interface SpawnerSettings {
   workspace: string;
@@ -91,13 +61,8 @@ export class Spawner {
   async spawn(request: SpawnRequest): Promise<Spawned> {
     const { registry, settings, store } = this.#with;
     checkTexts(request);
-    const engine = registry.get(request.engine);
-    if (settings.depth >= settings.maxDepth)
-      throw new HostError(
-        'depth_limit',
-        `This agent was itself spawned ${settings.depth} deep; the limit is ${settings.maxDepth}.`,
-        'Do the work here, or raise maxDepth in the configuration.'
-      );
+    const engine = request.as ?? registry.get(request.engine);
+    this.admit();
     const { worktree } = request;
     const cwd =
       (worktree && request.cwd) ??
@@ -126,11 +91,31 @@ export class Spawner {
         return { record, status: 'failed', repeated: false, failure };
       }
       const { starter } = this.#with;
-      const status = starter.add(record, this.#request(record, request.prompt));
-      const warning = await warnOfOtherWriters(record, this.#with);
+      const status = starter.add({
+        record,
+        engine,
+        request: this.#request(record, request.prompt),
+        after: request.after ?? [],
+        createChat: request.createChat
+      });
+      const isInTurn = (request.after ?? []).length > 0;
+      const warning = request.isWarned
+        ? undefined
+        : await warnOfOtherWriters(record, this.#with, isInTurn);
       const told = warning === undefined ? {} : { warning };
       return { record, status, repeated: false, ...told };
     }
+  }
+
+  /** @throws HostError `depth_limit` */
+  admit(): void {
+    const { depth, maxDepth } = this.#with.settings;
+    if (depth < maxDepth) return;
+    throw new HostError(
+      'depth_limit',
+      `This agent was itself spawned ${depth} deep; the limit is ${maxDepth}.`,
+      'Do the work here, or raise maxDepth in the configuration.'
+    );
   }
 
   /** The agent that this request id started before, as it stands now. */

@@ -1,9 +1,8 @@
-import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { EngineRequest } from '../../plugin.ts';
+import { existsSync } from 'node:fs';
 import type { Witness } from '../changes/witness.ts';
 import { EngineFault } from '../engines/engine-fault.ts';
-import { messageOf } from '../errors.ts';
+import { withChat } from './create-chat.ts';
+import { notLaunched } from './not-launched.ts';
 import { Places } from './places.ts';
 import {
   type ProgramDependencies,
@@ -17,17 +16,21 @@ import {
   claimOf,
   requestStop
 } from './run-files.ts';
+import { RunQueue, type Waiting } from './run-queue.ts';
 import type { RunStore } from './run-store.ts';
+import { type StdinDependencies, tellAnew } from './stdin.ts';
 
-/** Longer than `#pumpSoon` takes: so long other servers come first. */
+const droppedWithUs = {
+  why: 'disconnect' as const,
+  reason: 'its server ended before it could start'
+};
+
+/** Longer than a contended place is waited for: others come first so long. */
 const turnMs = 150;
 
-interface Waiting {
-  record: RunRecord;
-  request: EngineRequest;
-}
-
-export interface StarterDependencies extends ProgramDependencies {
+export interface StarterDependencies
+  extends ProgramDependencies,
+    StdinDependencies {
   store: RunStore;
   witness: Witness;
   /** CLI agents at work at once, in the whole workspace. */
@@ -44,16 +47,18 @@ export interface StarterDependencies extends ProgramDependencies {
  */
 export class RunStarter {
   readonly #with: StarterDependencies;
-  readonly #queue: Waiting[] = [];
+  readonly #queue: RunQueue;
   readonly #started = new Map<string, RunRecord['kind']>();
   readonly #preparing = new Set<Promise<void>>();
   readonly #places: Places[];
   #retry: NodeJS.Timeout | undefined;
+  #retryAt = 0;
   #lastEnd = Number.NEGATIVE_INFINITY;
   #closed = false;
 
   constructor(dependencies: StarterDependencies) {
     this.#with = dependencies;
+    this.#queue = new RunQueue(dependencies.store);
     const { maxConcurrent, maxConcurrentApi } = dependencies;
     this.#places = [
       new Places('cli', maxConcurrent, dependencies),
@@ -62,12 +67,10 @@ export class RunStarter {
   }
 
   /** Queues a run, starts it when there is room, and says which it was. */
-  add(record: RunRecord, request: EngineRequest): RunStatus {
-    this.#queue.push({ record, request });
+  add(waiting: Waiting): RunStatus {
+    this.#queue.add(waiting);
     this.pump();
-    return this.#queue.some((waiting) => waiting.record === record)
-      ? 'queued'
-      : 'running';
+    return this.#queue.has(waiting.record.agent_id) ? 'queued' : 'running';
   }
 
   /** Starts what there is room for. */
@@ -77,14 +80,14 @@ export class RunStarter {
 
   #fill(places: Places): void {
     while (!this.#closed) {
-      const next = this.#queue.find(
-        ({ record }) => record.kind === places.kind
-      );
-      if (!next) return;
+      const next = this.#queue.next(places.kind);
+      if (typeof next === 'number') this.#pumpIn(next);
+      if (!next || typeof next === 'number') return;
       const place = this.#givesWay(places)
         ? 'contended'
         : places.take(next.record.agent_id, this.#ours(places.kind));
-      if (place === 'contended') this.#pumpSoon();
+      // At a random moment, or two servers would meet again and again.
+      if (place === 'contended') this.#pumpIn(40 + Math.random() * 80);
       if (place !== 'taken') return;
       this.drop(next.record.agent_id);
       this.#start(next);
@@ -97,8 +100,8 @@ export class RunStarter {
    */
   #givesWay(places: Places): boolean {
     if (performance.now() - this.#lastEnd > turnMs) return false;
-    const waiting = this.#queue.map(({ record }) => record.agent_id);
-    return places.areWanted(new Set([...this.#started.keys(), ...waiting]));
+    const ours = [...this.#started.keys(), ...this.#queue.ids()];
+    return places.areWanted(new Set(ours));
   }
 
   #ours(kind: RunRecord['kind']): Set<string> {
@@ -106,10 +109,16 @@ export class RunStarter {
     return new Set(ours.map(([id]) => id));
   }
 
-  /** At a random moment, or two servers would meet again and again. */
-  #pumpSoon(): void {
+  /** The soonest stands: there are places of two kinds. */
+  #pumpIn(milliseconds: number): void {
+    const at = performance.now() + milliseconds;
+    if (this.#retry && this.#retryAt <= at) return;
     clearTimeout(this.#retry);
-    this.#retry = setTimeout(() => this.pump(), 40 + Math.random() * 80);
+    this.#retryAt = at;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.pump();
+    }, milliseconds);
     this.#retry.unref();
   }
 
@@ -126,7 +135,7 @@ export class RunStarter {
   /** Drops what has not started: it never will. Returns the ids. */
   close(): string[] {
     this.#closed = true;
-    const dropped = this.#queue.splice(0);
+    const dropped = this.#queue.dropAll();
     return dropped.flatMap(({ record }) =>
       claimNeverStarts(this.#with.store.directoryOf(record.agent_id))
         ? [record.agent_id]
@@ -136,28 +145,27 @@ export class RunStarter {
 
   /** Takes a run out of the queue. */
   drop(agentId: string): void {
-    const index = this.#queue.findIndex(
-      ({ record }) => record.agent_id === agentId
-    );
-    if (index >= 0) this.#queue.splice(index, 1);
+    this.#queue.drop(agentId);
   }
 
   #start(waiting: Waiting): void {
     const { record } = waiting;
     this.#started.set(record.agent_id, record.kind);
-    const ready = this.#with.witness.prepare(record);
+    const ready = this.#prepare(waiting);
     if (!ready) {
       this.#launch(waiting);
       return;
     }
     const preparing = ready.then(
-      () => {
+      (prepared) => {
         if (this.#isCanceled(record)) return this.#over(record);
-        this.#launch(waiting);
+        this.#launch(prepared);
         return undefined;
       },
       (error: unknown) => {
-        this.#notLaunched(this.#directoryOf(record), error, notPrepared);
+        const directory = this.#directoryOf(record);
+        if (this.#closed) requestStop(directory, droppedWithUs);
+        notLaunched(directory, error, notPrepared);
         return this.#over(record);
       }
     );
@@ -165,15 +173,27 @@ export class RunStarter {
     void preparing.then(() => this.#preparing.delete(preparing));
   }
 
-  #launch({ record, request }: Waiting): void {
-    const { registry, processes } = this.#with;
+  /** Undefined when there is nothing to be done before the start. */
+  #prepare(waiting: Waiting): Promise<Waiting> | undefined {
+    const ready = this.#with.witness.prepare(waiting.record);
+    if (!waiting.createChat) return ready?.then(() => waiting);
+    const { record } = waiting;
+    const isWanted = () => !this.#closed && !this.#isCanceled(record);
+    return (ready ?? Promise.resolve()).then(() =>
+      withChat(waiting, this.#directoryOf(record), isWanted, this.#with)
+    );
+  }
+
+  #launch(waiting: Waiting): void {
+    const { record, request, engine } = waiting;
+    const { processes } = this.#with;
     const id = record.agent_id;
     const directory = this.#directoryOf(record);
     const done = () => void this.#over(record);
     try {
-      const engine = registry.get(record.engine);
       // Else the system would say that the program is missing.
       if (!existsSync(record.cwd)) throw new Error(`${record.cwd} is gone`);
+      tellAnew(waiting, this.#with);
       addEvent(directory, { type: 'started', engine: engine.name });
       const { ended } = processes.launch({
         agentId: id,
@@ -186,12 +206,12 @@ export class RunStarter {
         stopWithUs: record.on_disconnect === 'stop'
       });
       ended.then(done, (error: unknown) => {
-        this.#notLaunched(directory, error);
+        notLaunched(directory, error);
         done();
       });
     } catch (error) {
       const isFault = error instanceof EngineFault;
-      this.#notLaunched(directory, error, isFault ? notPrepared : undefined);
+      notLaunched(directory, error, isFault ? notPrepared : undefined);
       queueMicrotask(done);
     }
   }
@@ -213,21 +233,6 @@ export class RunStarter {
   #directoryOf(record: RunRecord): string {
     return this.#with.store.directoryOf(record.agent_id);
   }
-
-  /**
-   * The system refused the process: told like any engine that can't start.
-   * Never throws: on a full disk the run is found lost, and its place is free.
-   */
-  #notLaunched(directory: string, error: unknown, exitCode = 126): void {
-    const message = messageOf(error);
-    try {
-      if (!claimNeverStarts(directory)) return;
-      appendFileSync(join(directory, 'stderr'), `troupe: ${message}\n`);
-      writeFileSync(join(directory, 'exit'), `${exitCode}\n`);
-    } catch {
-      return;
-    }
-  }
 }
 
 /** Ends every run this process has in its queue because its client left. */
@@ -236,10 +241,6 @@ export function disconnectQueued(
   store: RunStore
 ): string[] {
   const dropped = starter.close();
-  for (const id of dropped)
-    requestStop(store.directoryOf(id), {
-      why: 'disconnect',
-      reason: 'its server ended before it could start'
-    });
+  for (const id of dropped) requestStop(store.directoryOf(id), droppedWithUs);
   return dropped;
 }

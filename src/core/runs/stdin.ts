@@ -1,10 +1,13 @@
+import { join } from 'node:path';
 import type { ApiEngine, Engine, EngineRequest } from '../../plugin.ts';
 import type { ApiTask } from '../engines/api-task.ts';
 import { EngineFault } from '../engines/engine-fault.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import type { Prices } from '../engines/price.ts';
+import { replaceFile } from '../state/atomic-file.ts';
 import { turnsBefore } from './conversation.ts';
 import type { RunRecord } from './run.ts';
+import type { Waiting } from './run-queue.ts';
 import type { RunStore } from './run-store.ts';
 
 export interface StdinDependencies {
@@ -26,6 +29,19 @@ export function stdinOf(
   return request.systemPrompt === undefined
     ? request.prompt
     : `${request.systemPrompt}\n\n${request.prompt}`;
+}
+
+/**
+ * What an API agent is told when its time has come: while it waited for the
+ * one before it in its chat, it could not know that turn.
+ */
+export function tellAnew(
+  { engine, request, record, after }: Waiting,
+  dependencies: StdinDependencies
+): void {
+  if (engine.kind !== 'api' || after.length === 0) return;
+  const path = join(dependencies.store.directoryOf(record.agent_id), 'stdin');
+  replaceFile(path, stdinOf(engine, request, record, dependencies));
 }
 
 function taskOf(

@@ -20,6 +20,8 @@ export interface Words {
   full: (name: string) => Part;
   /** For answers of many, which say once for all how to read on. */
   short: (name: string) => Part;
+  /** The same; cut, it says how much there is and where. */
+  filed: (name: string) => Part;
 }
 
 /**
@@ -35,6 +37,18 @@ const fully: CutWords = {
     message: `Only ${hasEnd ? 'beginning and end' : 'the beginning'}. ${readOn(next)}`
   })
 };
+
+function withFile(path: string): CutWords {
+  return {
+    mark: shortly.mark,
+    tell: ({ next, total }) => ({
+      truncated: true,
+      total_chars: total,
+      next_offset: next,
+      full_output: path
+    })
+  };
+}
 
 const shortly: CutWords = {
   mark: '\n\n… [cut] …\n\n',
@@ -58,13 +72,14 @@ export async function readWords(
           ? {}
           : { next_offset: next, message: readOn(next) })
       }));
-    return { path, full: part, short: part };
+    return { path, full: part, short: part, filed: part };
   }
   const ends = await readEnds(path, reach, reach, outcome.result_chars);
   return {
     path,
     full: (name) => endsPart(name, ends, fully),
-    short: (name) => endsPart(name, ends, shortly)
+    short: (name) => endsPart(name, ends, shortly),
+    filed: (name) => endsPart(name, ends, withFile(path))
   };
 }
 
@@ -74,7 +89,7 @@ function gone(path: string): Words {
     chars: 0,
     within: () => ({ [name]: '', message })
   });
-  return { path, full: part, short: part };
+  return { path, full: part, short: part, filed: part };
 }
 
 function readOn(offset: number): string {

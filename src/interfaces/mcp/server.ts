@@ -4,6 +4,7 @@ import {
   CallToolRequestSchema,
   ListToolsRequestSchema
 } from '@modelcontextprotocol/sdk/types.js';
+import { hasToolset } from '../../config.ts';
 import { HostError } from '../../core/errors.ts';
 import type { Host } from '../../host.ts';
 import { version } from '../../version.ts';
@@ -12,15 +13,15 @@ import { instructionsFor } from './instructions.ts';
 import type { Life } from './lifecycle.ts';
 import { runTools } from './toolsets/runs.ts';
 import { spawnTools } from './toolsets/spawn.ts';
+import { squadTools } from './toolsets/squad.ts';
+
+const toolsets = { spawn: spawnTools, runs: runTools, squad: squadTools };
 
 /** The tools a configuration switches on, in a fixed order. */
 export function toolsOf(host: Host): Tool[] {
-  const wanted = host.config.toolsets ?? ['spawn', 'runs'];
-  const all = wanted.includes('all');
-  return [
-    ...(all || wanted.includes('spawn') ? spawnTools(host) : []),
-    ...(all || wanted.includes('runs') ? runTools(host) : [])
-  ];
+  return Object.entries(toolsets).flatMap(([name, tools]) =>
+    hasToolset(host.config, name) ? tools(host) : []
+  );
 }
 
 export interface ServeOptions {

@@ -11,6 +11,8 @@ interface Awaited {
   mode: 'all' | 'any';
   /** As long as the caller wants to wait; its client may want less. */
   seconds: number;
+  /** What they are together, for who sees nothing but the progress. */
+  name?: string | undefined;
 }
 
 /**
@@ -19,7 +21,7 @@ interface Awaited {
  */
 export function waitWithProgress(
   host: Host,
-  { agentIds, mode, seconds }: Awaited,
+  { agentIds, mode, seconds, name }: Awaited,
   context: ToolContext
 ): Promise<WaitResult> {
   const { waitSeconds } = limitsOf(context.clientName);
@@ -34,7 +36,8 @@ export function waitWithProgress(
       describeProgress(host, still)
         .then((doing) => {
           const waited = Math.round((performance.now() - began) / 10) / 100;
-          const message = `${done.length} of ${agentIds.length} ended; ${doing}`;
+          const of = name === undefined ? '' : `${name}: `;
+          const message = `${of}${done.length} of ${agentIds.length} ended; ${doing}`;
           context.progress(waited, longest, message);
         })
         .catch(logProblem);

@@ -51,7 +51,9 @@ export function declarationChecks(engine: Engine): Check[] {
         for (const text of prompts) guarded.failure?.(text);
       }
     },
-    ...(engine.kind === 'cli' ? accessChecks(engine) : [])
+    ...(engine.kind === 'cli'
+      ? [...accessChecks(engine), ...chatChecks(engine)]
+      : [])
   ];
 }
 
@@ -104,6 +106,21 @@ function accessChecks(engine: CliEngine): Check[] {
             );
           }
       }
+    }
+  ];
+}
+
+function chatChecks({ command, createChat }: CliEngine): Check[] {
+  if (!createChat) return [];
+  return [
+    {
+      title: 'makes a chat by arguments of its program',
+      run: () =>
+        assert.notEqual(
+          createChat[0],
+          command,
+          `createChat begins with ${command}, which is the program itself; give its arguments alone`
+        )
     }
   ];
 }

@@ -120,7 +120,10 @@ export function replyOf(engine: Engine, fixture: CliFixture): Reply {
 function saidOf(engine: Engine, { stdout }: CliFixture) {
   const guarded = guardEngine(engine);
   if (guarded.kind !== 'cli' || !guarded.read)
-    return { reply: { text: stdout.trim(), finished: true }, strayText: '' };
+    return {
+      reply: { text: stdout.trim(), finished: true },
+      strayText: stdout.slice(-8192)
+    };
   const fold = new Fold(guarded);
   for (const line of stdout.split('\n')) fold.add(line);
   return { reply: fold.reply, strayText: fold.stray };

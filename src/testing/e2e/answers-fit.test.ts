@@ -221,9 +221,9 @@ function copies(id: string, count: number): string[] {
   const spawns = join(workspace.path, '.agents', 'spawns');
   const record = readFileSync(join(spawns, id, 'record.json'), 'utf8');
   return Array.from({ length: count }, (_, n) => {
-    const other = (Number.parseInt(id.slice(0, 5), 16) * 4096 + n)
-      .toString(16)
-      .padStart(8, '0');
+    // Far from the id itself, which would be copied onto itself.
+    const far = Number.parseInt(id.slice(0, 5), 16) ^ 0x80000;
+    const other = (far * 4096 + n).toString(16).padStart(8, '0');
     cpSync(join(spawns, id), join(spawns, other), { recursive: true });
     const file = join('.agents', 'spawns', other, 'record.json');
     workspace.write(file, record.replaceAll(id, other));

@@ -193,7 +193,7 @@ test('every command explains itself with examples', async () => {
     ([, name]) => (name === undefined || name === 'help' ? [] : [name])
   );
   expect(commands).toEqual(
-    'mcp run list result wait cancel log engines doctor'.split(' ')
+    'mcp run list result wait cancel log engines roles doctor'.split(' ')
   );
   for (const command of commands) {
     const help = await troupe([command, '--help']);

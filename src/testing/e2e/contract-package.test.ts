@@ -1,29 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { blocksOf, documentAt, packageRoot } from '../documents.ts';
+import { blocksOf, documentAt } from '../documents.ts';
 import { testEnvironment } from '../mcp-client.ts';
-import { pack } from '../npm-package.ts';
+import { installOurs } from '../npm-package.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 
 let workspace: TempWorkspace;
 
-/** As npm installs it, but with the dependencies that are here already. */
 beforeAll(() => {
   workspace = createTempWorkspace();
-  const modules = join(workspace.path, 'node_modules');
-  const troupe = join(modules, 'troupe');
-  mkdirSync(troupe, { recursive: true });
-  const tarball = pack(workspace, packageRoot);
-  run('tar', ['-xzf', tarball, '--strip-components=1', '-C', troupe]);
-  const { dependencies } = JSON.parse(
-    readFileSync(join(troupe, 'package.json'), 'utf8')
-  );
-  for (const name of Object.keys(dependencies)) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(join(packageRoot, 'node_modules', name), join(modules, name));
-  }
+  installOurs(workspace);
   workspace.write('engine.mjs', engine('() => ["a-z", "A-Z"]'));
   workspace.write('wrong.mjs', engine('({ prompt }) => [prompt]'));
   for (const name of ['engine', 'wrong'])

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { mcpFlags } from '../../cli/commands/mcp.ts';
 import { configSchema } from '../../config.ts';
 import { hostErrorCodes } from '../../core/errors.ts';
+import { rolesVariable, squadVariables } from '../../squad-config.ts';
 import { runCommand } from '../command-line.ts';
 import {
   blocksOf,
@@ -165,19 +166,23 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
   const schema = JSON.parse(
     readFileSync(join(packageRoot, 'troupe.schema.json'), 'utf8')
   );
-  const { engines, iac, ...others } = schema.properties;
+  const { engines, iac, squad, ...others } = schema.properties;
   const [, settings] = engines.additionalProperties.anyOf;
   expect(
     firstColumn(between(document.text, '## Keys', '### ')).toSorted()
   ).toEqual(
     [
       'engines',
+      'squad',
       ...Object.keys(others),
       ...Object.keys(iac.properties).map((key) => `iac.${key}`)
     ].toSorted()
   );
   expect(listed('### Settings of an engine')).toEqual(
     Object.keys(settings.properties).toSorted()
+  );
+  expect(listed('### Settings of squads')).toEqual(
+    Object.keys(squad.properties).toSorted()
   );
   expect(
     listed('## Flags of `troupe mcp`').map((flag) => flag.split(' ')[0])
@@ -186,10 +191,15 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
       .map((flag) => `--${flag}`)
       .toSorted()
   );
-  const config = readFileSync(join(packageRoot, 'src/config.ts'), 'utf8');
-  const read = config.match(/(?<=environment\.)[A-Z_]+/g) ?? [];
+  const read = ['src/config.ts', 'src/config-overrides.ts'].flatMap(
+    (file) =>
+      readFileSync(join(packageRoot, file), 'utf8').match(
+        /(?<=environment\.|')[A-Z]+_[A-Z_]+/g
+      ) ?? []
+  );
+  const ofSquads = [...Object.values(squadVariables), rolesVariable];
   expect(listed('## Environment variables')).toEqual(
-    [...new Set(read)].toSorted()
+    [...new Set([...read, ...ofSquads])].toSorted()
   );
 });
 

@@ -122,6 +122,20 @@ describe('a server does not start', () => {
     expect(await server.exited).toMatchObject({ code: 1 });
     expect(server.stderr).toContain('maxConcurrent');
   });
+
+  test.each([[['root']], [[]], [undefined]])(
+    'with squads that could never run, where the client offers %j',
+    async (roots) => {
+      const flags = ['--agents-directory-path', 'nowhere'];
+      await start({
+        cwd: base.home,
+        flags,
+        ...(roots === undefined ? {} : { roots: roots.map(path) })
+      });
+      expect(await server.exited).toMatchObject({ code: 1 });
+      expect(server.stderr).toContain('AGENTS_DIRECTORY_PATH');
+    }
+  );
 });
 
 async function start({ cwd, flags = [], env, roots, silent }: Start) {

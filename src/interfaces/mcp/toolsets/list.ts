@@ -100,12 +100,14 @@ function listSome(
 }
 
 function rowOf({ record, status }: Run, task: Facts): Facts {
+  const { squad } = record;
   return {
     id: record.agent_id,
     type: record.engine,
     sec: secondsSince(record),
     ...task,
-    status
+    status,
+    ...(squad ? { squadId: squad.squadId } : {})
   };
 }
 

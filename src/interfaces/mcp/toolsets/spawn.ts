@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { labelOf, toolNameOf } from '../../../core/engines/engine-registry.ts';
 import { locateReady } from '../../../core/engines/readiness.ts';
 import type { RunRecord } from '../../../core/runs/run.ts';
-import type { Spawned } from '../../../core/runs/spawner.ts';
+import type { Spawned } from '../../../core/runs/spawn-request.ts';
 import type { Host } from '../../../host.ts';
 import type { Access, Engine } from '../../../plugin.ts';
 import { defineTool, type Tool } from '../define-tool.ts';

@@ -33,6 +33,7 @@ export function waitTool(host: Host): Tool {
         .max(mostIds)
         .optional()
         .describe('Default: all active'),
+      squadId: z.string().min(1).max(64).optional().describe('All its members'),
       mode: z
         .enum(['all', 'any'])
         .default('all')
@@ -40,11 +41,12 @@ export function waitTool(host: Host): Tool {
     }),
     output: z.looseObject({ status: z.string() }),
     annotations: looking,
-    handle: async ({ timeout, agent_ids, mode }, context) => {
-      const ids = agent_ids
-        ? await known(host, [...new Set(agent_ids)])
-        : (await host.tracker.active()).map(({ record }) => record.agent_id);
-      if (ids.length === 0) return nothingRunning(host, context.clientName);
+    handle: async ({ timeout, agent_ids, squadId, mode }, context) => {
+      const { ids, missing } = await wanted(host, agent_ids, squadId);
+      const notes =
+        missing > 0 ? [`${missing} members of that squad never started.`] : [];
+      if (ids.length === 0)
+        return nothingRunning(host, context.clientName, notes);
       const { finished, waiting, elapsedMs } = await waitWithProgress(
         host,
         { agentIds: ids, mode, seconds: timeout },
@@ -53,26 +55,32 @@ export function waitTool(host: Host): Tool {
       const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
       const still_running = waiting.map(({ record }) => record.agent_id);
       const isAny = mode === 'any' && finished.length > 0;
+      const squad = squadId === undefined ? {} : { squadId };
       return fitAnswer(
         context.clientName,
         await formsOf(host, finished, (results, brief, list) =>
           waiting.length === 0
             ? {
                 status: 'all_completed',
+                ...squad,
                 elapsed_seconds,
-                ...said(...brief),
+                ...said(...notes, ...brief),
                 ...list('results', results)
               }
             : {
                 status: isAny ? 'any_completed' : 'timeout',
+                ...squad,
                 elapsed_seconds,
                 ...list('still_running', still_running),
                 ...said(
                   `The rest goes on in the background. Call wait_for_agents again ${
-                    still_running.length > mostIds
-                      ? 'without agent_ids'
-                      : 'with still_running as agent_ids'
+                    squadId !== undefined
+                      ? 'with the same squadId'
+                      : still_running.length > mostIds
+                        ? 'without agent_ids'
+                        : 'with still_running as agent_ids'
                   }.`,
+                  ...notes,
                   ...brief
                 ),
                 ...list('completed_results', results)
@@ -83,12 +91,29 @@ export function waitTool(host: Host): Tool {
   });
 }
 
-async function known(host: Host, ids: string[]): Promise<string[]> {
-  for (const id of ids) if (!host.store.has(id)) throw unknownAgent(id);
-  return ids;
+/** Those that are named, else all that run. */
+async function wanted(
+  host: Host,
+  named: string[] | undefined,
+  squadId: string | undefined
+): Promise<{ ids: string[]; missing: number }> {
+  if (!named && squadId === undefined) {
+    const active = await host.tracker.active();
+    return { ids: active.map(({ record }) => record.agent_id), missing: 0 };
+  }
+  for (const id of named ?? []) if (!host.store.has(id)) throw unknownAgent(id);
+  const { ids, missing } =
+    squadId === undefined
+      ? { ids: [], missing: 0 }
+      : await host.squads.agentsOf(squadId);
+  return { ids: [...new Set([...(named ?? []), ...ids])], missing };
 }
 
-async function nothingRunning(host: Host, clientName: string): Promise<Facts> {
+async function nothingRunning(
+  host: Host,
+  clientName: string,
+  notes: string[]
+): Promise<Facts> {
   const ids = await host.recent(5);
   const runs = await Promise.all(ids.map((id) => host.tracker.run(id)));
   const recent = runs.filter((run) => run !== undefined);
@@ -96,7 +121,7 @@ async function nothingRunning(host: Host, clientName: string): Promise<Facts> {
     clientName,
     await formsOf(host, recent, (results, brief, list) => ({
       status: 'no_agents_running',
-      ...said('No agent is running. These ended last.', ...brief),
+      ...said(...notes, 'No agent is running. These ended last.', ...brief),
       ...list('recent_results', results)
     }))
   );

@@ -1,0 +1,113 @@
+import type { Command } from 'commander';
+import type { LocatedRole } from '../../core/squads/role-repository.ts';
+import type { Host } from '../../host.ts';
+import { checkRolesDirectory } from '../../squad-config.ts';
+import { print, printJson, tell } from '../output.ts';
+import { exitWith } from '../process-end.ts';
+import {
+  addWorkspaceFlags,
+  examples,
+  exitCodes,
+  type JsonFlag,
+  type WorkspaceFlags,
+  withHost
+} from '../shared.ts';
+import { type Cell, table } from '../table.ts';
+import { oneLine, onTerminal } from '../text.ts';
+
+interface RolesFlags extends WorkspaceFlags, JsonFlag {
+  agentsDirectoryPath?: string;
+}
+
+export function addRoles(program: Command): void {
+  addWorkspaceFlags(
+    program
+      .command('roles')
+      .description('roles for squads, or all that one of them says')
+      .argument('[id]', 'a role to print whole')
+      .option(
+        '--agents-directory-path <dir>',
+        'role files, relative to the workspace (default: agents)'
+      )
+      .option('--json', 'print JSON')
+  )
+    .addHelpText(
+      'after',
+      examples([
+        'troupe roles',
+        'troupe roles code-reviewer',
+        'troupe roles --json'
+      ])
+    )
+    .action(async (id: string | undefined, flags: RolesFlags) =>
+      exitWith(
+        await withHost(flags, (host) =>
+          id === undefined ? roles(host, flags) : role(host, id, flags)
+        )
+      )
+    );
+}
+
+/** Faults are on stderr already: reading the roles told them. */
+async function roles(host: Host, { json }: JsonFlag): Promise<number> {
+  checkRolesDirectory(host.config);
+  const { roles, faults } = await host.squads.roles();
+  const found = roles.map(factsOf);
+  if (json) {
+    const told = faults.map(({ id, path, problem }) => ({ id, path, problem }));
+    await printJson({ roles: found, faults: told });
+  } else await print(table(['ID', 'FROM', 'SETS', 'GOOD FOR'], roles.map(row)));
+  return faults.length === 0 ? exitCodes.done : exitCodes.error;
+}
+
+async function role(
+  host: Host,
+  id: string,
+  { json }: JsonFlag
+): Promise<number> {
+  checkRolesDirectory(host.config);
+  const { roles, faults } = await host.squads.roles();
+  const role = roles.find((role) => role.id === id);
+  if (role) {
+    const { body } = role;
+    if (json) await printJson({ ...factsOf(role), body });
+    else await print(`${process.stdout.isTTY ? onTerminal(body) : body}\n`);
+    return exitCodes.done;
+  }
+  const fault = faults.find((fault) => fault.id === id);
+  const problem = fault?.problem ?? 'There is no such role.';
+  if (json) await printJson({ id, path: fault?.path ?? null, problem });
+  if (!fault) tell(`There is no role "${id}". See: troupe roles`);
+  return exitCodes.error;
+}
+
+function factsOf(role: LocatedRole) {
+  return {
+    id: role.id,
+    name: role.name,
+    description: role.description,
+    from: role.from,
+    replaces_builtin: role.replacesBuiltIn,
+    access: role.access ?? null,
+    engine: role.engine ?? null,
+    model: role.model ?? null,
+    path: role.path
+  };
+}
+
+function row(role: LocatedRole): Cell[] {
+  const { id, name, description, from, replacesBuiltIn } = role;
+  const label = name === id ? '' : name;
+  return [
+    oneLine(id),
+    replacesBuiltIn ? 'replaces built-in' : from,
+    oneLine(settingsOf(role)),
+    oneLine([label, description].filter(Boolean).join(': '))
+  ];
+}
+
+function settingsOf({ access, engine, model }: LocatedRole): string {
+  return Object.entries({ access, engine, model })
+    .flatMap(([key, value]) => (value === undefined ? [] : `${key} ${value}`))
+    .join(', ');
+}

@@ -1,0 +1,111 @@
+import { rolesVariable, squadVariables } from './squad-config.ts';
+
+/** Flags as they were written: the schema judges them. */
+export interface Flags {
+  workspace?: string | undefined;
+  config?: string | undefined;
+  toolsets?: string | undefined;
+  engines?: string | undefined;
+  onDisconnect?: string | undefined;
+  maxAccess?: string | undefined;
+  strict?: boolean | undefined;
+  agentsDirectoryPath?: string | undefined;
+  squad?: { [Key in keyof typeof squadVariables]?: string | undefined };
+}
+
+/** A setting that does not come from the file. */
+export interface Override {
+  /** Where it stands in the configuration. */
+  path: string[];
+  value: unknown;
+  /** The flag or variable, as its user knows it. */
+  source: string;
+}
+
+/** What flags and environment settle, flags first. */
+export function overridesOf(
+  flags: Flags,
+  environment: Record<string, string | undefined>
+): Override[] {
+  const one = (
+    path: string,
+    flag: string | undefined,
+    variable: string,
+    read: (text: string) => unknown = (text) => text
+  ): Override[] => {
+    // What is empty says nothing.
+    const text = flag || environment[variable] || undefined;
+    const value = text === undefined ? undefined : read(text);
+    const source = flag ? flagOf(variable) : variable;
+    return value === undefined
+      ? []
+      : [{ path: path.split('.'), value, source }];
+  };
+  return [
+    ...one('toolsets', flags.toolsets, 'TROUPE_TOOLSETS', listOf),
+    ...one('onDisconnect', flags.onDisconnect, 'TROUPE_ON_DISCONNECT'),
+    ...one('maxAccess', flags.maxAccess, 'TROUPE_MAX_ACCESS'),
+    ...one('maxConcurrent', undefined, 'TROUPE_MAX_CONCURRENT', numberOf),
+    ...one('maxDepth', undefined, 'TROUPE_MAX_DEPTH', numberOf),
+    ...one('rolesDirectory', flags.agentsDirectoryPath, rolesVariable),
+    ...Object.entries(squadVariables).flatMap(([key, variable]) =>
+      one(
+        `squad.${key}`,
+        Object.entries(flags.squad ?? {}).find(([name]) => name === key)?.[1],
+        variable,
+        key.endsWith('Ms') ? numberOf : undefined
+      )
+    )
+  ];
+}
+
+/** A configuration with overrides in the place of what it says. */
+export function overridden(
+  written: Record<string, unknown>,
+  overrides: Override[]
+): Record<string, unknown> {
+  const settled = { ...written };
+  for (const { path, value } of overrides) {
+    const [first = '', second] = path;
+    const inner = settled[first];
+    if (second === undefined) settled[first] = value;
+    else if (inner === undefined || isObject(inner))
+      settled[first] = { ...inner, [second]: value };
+  }
+  return settled;
+}
+
+/** What settled the value at a path, unless the file did. */
+export function sourceOf(
+  path: PropertyKey[],
+  overrides: Override[]
+): string | undefined {
+  return overrides.find(({ path: settled }) =>
+    settled.every((part, index) => part === path[index])
+  )?.source;
+}
+
+/** `STATE_MODE`, `TROUPE_MAX_ACCESS` → `--state-mode`, `--max-access` */
+export function flagOf(variable: string): string {
+  const name = variable.replace(/^TROUPE_/, '').toLowerCase();
+  return `--${name.replaceAll('_', '-')}`;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Undefined when nothing is named. */
+export function listOf(text: string | undefined): string[] | undefined {
+  const names = text
+    ?.split(',')
+    .map((name) => name.trim())
+    .filter(Boolean);
+  return names && names.length > 0 ? names : undefined;
+}
+
+/** Not a number stays text, so that the schema names it. Blank is 0 to JS. */
+function numberOf(text: string): number | string {
+  const number = text.trim() === '' ? Number.NaN : Number(text);
+  return Number.isFinite(number) ? number : text;
+}

@@ -1,0 +1,123 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Engine } from '../../plugin.ts';
+import { outcomeWith, recordWith } from '../../testing/run-facts.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { until } from '../../testing/until.ts';
+import { RunQueue, type Waiting } from './run-queue.ts';
+import { RunStore } from './run-store.ts';
+import type { Earlier } from './spawn-request.ts';
+
+let workspace: TempWorkspace;
+let store: RunStore;
+let queue: RunQueue;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  store = new RunStore(join(workspace.path, '.agents'));
+  queue = new RunQueue(store);
+});
+afterEach(() => workspace.remove());
+
+const engine: Engine = {
+  kind: 'cli',
+  name: 'x',
+  description: '',
+  command: 'x',
+  args: () => []
+};
+
+/** Puts a run on disk and into the queue. */
+function add(
+  agent_id: string,
+  after: Earlier[] = [],
+  kind: 'cli' | 'api' = 'cli'
+) {
+  const record = recordWith({ agent_id, kind });
+  const { access } = record;
+  store.create(record, 'x', 'x');
+  const request = { prompt: 'x', access, cwd: '/', asRoot: false };
+  queue.add({ record, engine, request, after });
+}
+
+function end(agentId: string): void {
+  store.end(agentId, outcomeWith());
+}
+
+function idOf(next: Waiting | number | undefined): unknown {
+  return typeof next === 'object' ? next.record.agent_id : next;
+}
+
+const [a, b, c] = ['aaaaaaaa', 'bbbbbbbb', 'cccccccc'] as const;
+const gone = '00000000';
+
+test('first in is first out, of each kind', () => {
+  add(a);
+  add(b, [], 'api');
+  add(c);
+  expect(idOf(queue.next('cli'))).toBe(a);
+  expect(idOf(queue.next('api'))).toBe(b);
+  expect(queue.drop(a)?.record.agent_id).toBe(a);
+  expect(idOf(queue.next('cli'))).toBe(c);
+  expect(queue.ids()).toEqual([b, c]);
+  expect(queue.drop(a)).toBeUndefined();
+  expect(queue.dropAll()).toHaveLength(2);
+  expect(queue.next('cli')).toBeUndefined();
+});
+
+describe('who comes after another', () => {
+  test('lets those behind it pass, and starts when that has ended', () => {
+    add(a);
+    queue.drop(a);
+    add(b, [{ agentId: a, delayMs: 0 }]);
+    add(c);
+    expect(idOf(queue.next('cli'))).toBe(c);
+    queue.drop(c);
+    // Time alone starts nothing.
+    expect(queue.next('cli')).toBeUndefined();
+    end(a);
+    expect(idOf(queue.next('cli'))).toBe(b);
+  });
+
+  test('waits for all that it comes after', () => {
+    for (const id of [a, b]) add(id);
+    for (const id of [a, b]) queue.drop(id);
+    add(
+      c,
+      [a, b].map((agentId) => ({ agentId, delayMs: 0 }))
+    );
+    end(b);
+    expect(queue.next('cli')).toBeUndefined();
+    end(a);
+    expect(idOf(queue.next('cli'))).toBe(c);
+  });
+
+  test('keeps its pause, counted from the end', async () => {
+    add(a);
+    queue.drop(a);
+    add(b, [{ agentId: a, delayMs: 60_000 }]);
+    add(c, [{ agentId: a, delayMs: 50 }]);
+    expect(queue.next('cli')).toBeUndefined();
+    end(a);
+    const rest = queue.next('cli');
+    expect(rest).toBeGreaterThan(0);
+    expect(rest).toBeLessThanOrEqual(50);
+    await until('the pause', () => idOf(queue.next('cli')) === c);
+    queue.drop(c);
+    expect(queue.next('cli')).toBeGreaterThan(1000);
+  });
+
+  test('waits for one that is announced, and not for ever', () => {
+    add(a, [{ agentId: gone, delayMs: 0 }]);
+    const rest = queue.next('cli');
+    expect(rest).toBeGreaterThan(0);
+    expect(rest).toBeLessThanOrEqual(10_000);
+    store.create(recordWith({ agent_id: gone }), 'x', 'x');
+    expect(queue.next('cli')).toBeUndefined();
+    end(gone);
+    expect(idOf(queue.next('cli'))).toBe(a);
+  });
+});

@@ -1,0 +1,93 @@
+import type { Engine, EngineRequest } from '../../plugin.ts';
+import type { RunRecord } from './run.ts';
+import type { RunStore } from './run-store.ts';
+import type { Command, Earlier } from './spawn-request.ts';
+
+/** A run that has not started. */
+export interface Waiting {
+  record: RunRecord;
+  engine: Engine;
+  request: EngineRequest;
+  /** Those that have to end before it starts. */
+  after: Earlier[];
+  /** Makes the session that it starts with. */
+  createChat?: Command | undefined;
+}
+
+/** An earlier agent, and when it was first asked for and seen to have ended. */
+interface Awaited extends Earlier {
+  since: number;
+  ended?: number;
+}
+
+/** An agent that was announced and is not there after this time never comes. */
+const announcedMs = 10_000;
+
+/**
+ * This server's queue: first in, first out, among those that wait for a place
+ * only. One that comes after others lets those behind it pass meanwhile.
+ */
+export class RunQueue {
+  readonly #waiting: (Waiting & { awaited: Awaited[] })[] = [];
+  readonly #store: RunStore;
+
+  constructor(store: RunStore) {
+    this.#store = store;
+  }
+
+  add(waiting: Waiting): void {
+    const since = performance.now();
+    const awaited = waiting.after.map((earlier) => ({ ...earlier, since }));
+    this.#waiting.push({ ...waiting, awaited });
+  }
+
+  /** Takes a run out; undefined when it is not in here. */
+  drop(agentId: string): Waiting | undefined {
+    const index = this.#waiting.findIndex(
+      ({ record }) => record.agent_id === agentId
+    );
+    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
+  }
+
+  dropAll(): Waiting[] {
+    return this.#waiting.splice(0);
+  }
+
+  has(agentId: string): boolean {
+    return this.ids().includes(agentId);
+  }
+
+  ids(): string[] {
+    return this.#waiting.map(({ record }) => record.agent_id);
+  }
+
+  /**
+   * The first of a kind whose time has come; else the milliseconds until one
+   * may start by the passing of time alone, undefined when none will.
+   */
+  next(kind: RunRecord['kind']): Waiting | number | undefined {
+    let soonest: number | undefined;
+    for (const waiting of this.#waiting) {
+      if (waiting.record.kind !== kind) continue;
+      const rests = waiting.awaited.map((earlier) => this.#restMs(earlier));
+      const rest = Math.max(0, ...rests);
+      if (rest === 0) return waiting;
+      soonest = Math.min(soonest ?? rest, rest);
+    }
+    return soonest === Number.POSITIVE_INFINITY ? undefined : soonest;
+  }
+
+  /** Until those behind it may start; infinite while it has not ended. */
+  #restMs(awaited: Awaited, now = performance.now()): number {
+    const { agentId, delayMs, since } = awaited;
+    if (awaited.ended === undefined) {
+      const isThere = this.#store.has(agentId);
+      if (!isThere && now - since < announcedMs)
+        return announcedMs - (now - since);
+      if (isThere && !this.#store.outcomeOf(agentId))
+        return Number.POSITIVE_INFINITY;
+      awaited.ended = now;
+    }
+    return Math.max(0, awaited.ended + delayMs - now);
+  }
+}

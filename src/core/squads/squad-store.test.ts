@@ -1,0 +1,78 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { type Squad, SquadStore } from './squad-store.ts';
+
+let workspace: TempWorkspace;
+let store: SquadStore;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  store = new SquadStore(join(workspace.path, '.agents'));
+});
+afterEach(() => workspace.remove());
+
+function squadOf(squadId: string): Squad {
+  return {
+    v: 1,
+    squadId,
+    created_at: '2026-01-01T00:00:00.000Z',
+    stateMode: 'stateless',
+    members: [
+      { memberId: `${squadId}-m1`, roleId: 'x', cwd: '.', agentId: '0badcafe' }
+    ],
+    metadata: { any: [null, { 'key é': 1 }] }
+  };
+}
+
+test('a squad is found again, by another server too', () => {
+  const squad = squadOf(store.newId());
+  store.create(squad);
+  expect(store.find(squad.squadId)).toEqual(squad);
+  const other = new SquadStore(join(workspace.path, '.agents'));
+  expect(other.find(squad.squadId)).toEqual(squad);
+});
+
+test('its file is for its owner alone, in a folder that git passes over', () => {
+  const squad = squadOf(store.newId());
+  store.create(squad);
+  const directory = join(workspace.path, '.agents');
+  const file = join(directory, 'squads', `${squad.squadId}.json`);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const ignored = [join(directory, 'squads'), directory].some((folder) => {
+    const path = join(folder, '.gitignore');
+    return existsSync(path) && readFileSync(path, 'utf8').trim() === '*';
+  });
+  expect(ignored).toBe(true);
+});
+
+test('one is never written over another', () => {
+  const squad = squadOf(store.newId());
+  store.create(squad);
+  const twin = { ...squad, members: [] };
+  expect(() => store.create(twin)).toThrow(squad.squadId);
+  expect(store.find(squad.squadId)).toEqual(squad);
+});
+
+test('one that is taken back is gone', () => {
+  const squad = squadOf(store.newId());
+  store.create(squad);
+  store.discard(squad.squadId);
+  expect(store.find(squad.squadId)).toBeUndefined();
+});
+
+test.each([
+  'squad-00000000',
+  'squad-0000000',
+  'squad-0000000G',
+  '',
+  '../outside',
+  'squad-../../x'
+])('"%s" is no squad', (squadId) => {
+  workspace.write('outside.json', '{}');
+  expect(store.find(squadId)).toBeUndefined();
+});

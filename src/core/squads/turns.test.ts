@@ -1,0 +1,127 @@
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ApiEngine, CliEngine } from '../../plugin.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { RunStore } from '../runs/run-store.ts';
+import { holdersOf } from '../runs/session-turns.ts';
+import type { SquadSettings } from './settings.ts';
+import { type InTurn, Turns } from './turns.ts';
+
+let workspace: TempWorkspace;
+let store: RunStore;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  store = new RunStore(join(workspace.path, '.agents'));
+});
+afterEach(() => workspace.remove());
+
+const free = cli('free');
+const shy = { ...cli('shy'), oneAtATime: true };
+const api: ApiEngine = {
+  kind: 'api',
+  name: 'api',
+  description: '',
+  keyNames: [],
+  generate: () => Promise.reject(new Error('not in this test'))
+};
+
+function cli(name: string): CliEngine {
+  return { kind: 'cli', name, description: '', command: name, args: () => [] };
+}
+
+/** Members by their engines, in order; whom each comes after. */
+function taken(
+  members: Omit<InTurn, 'agentId'>[],
+  executionMode?: SquadSettings['executionMode']
+) {
+  const turns = new Turns({ executionMode, sequentialDelayMs: 7 }, store);
+  return members.map((member, index) =>
+    turns
+      .take({ ...member, agentId: `agent${index}` })
+      .map(({ agentId, delayMs }) => `${agentId} +${delayMs}`)
+  );
+}
+
+const chat = { id: 'chat', lastAgent: null };
+
+describe('members of a squad', () => {
+  const mixed = [shy, free, shy, api, shy].map((engine) => ({ engine }));
+
+  test('come after nobody, unless their engine is best used alone', () => {
+    expect(taken(mixed)).toEqual([[], [], ['agent0 +7'], [], ['agent2 +7']]);
+  });
+
+  test('all run side by side when that is asked for', () => {
+    expect(taken(mixed, 'parallel')).toEqual([[], [], [], [], []]);
+  });
+
+  test('all come one after another when that is asked for', () => {
+    expect(taken(mixed, 'sequential')).toEqual([
+      [],
+      ['agent0 +7'],
+      ['agent1 +7'],
+      ['agent2 +7'],
+      ['agent3 +7']
+    ]);
+  });
+
+  test('do not wait for one that cannot start', () => {
+    const failure = { code: 'spawn_failed', message: '' } as const;
+    expect(taken([{ engine: shy, failure, chat }, { engine: shy }])).toEqual([
+      [],
+      []
+    ]);
+    expect(holdersOf('shy', 'chat', store)).toEqual([]);
+  });
+});
+
+describe('members on one chat', () => {
+  const on = { engine: free, chat };
+
+  test('come one after another, at once, however they are run', () => {
+    expect(taken([on, { engine: free }, on, on], 'parallel')).toEqual([
+      [],
+      [],
+      ['agent0 +0'],
+      ['agent2 +0']
+    ]);
+  });
+
+  test('come after those of squads before', () => {
+    taken([on]);
+    const next = new Turns(
+      { executionMode: undefined, sequentialDelayMs: 0 },
+      store
+    );
+    const after = next.take({ ...on, agentId: 'later' });
+    expect(after).toEqual([{ agentId: 'agent0', delayMs: 0 }]);
+  });
+
+  test('of another engine come after nobody', () => {
+    expect(taken([on, { engine: cli('other'), chat }])).toEqual([[], []]);
+  });
+
+  test('come after who began it, where nobody has gone on yet', () => {
+    const first = { id: 'agentx', lastAgent: 'agentx' };
+    expect(taken([{ engine: api, chat: first }])).toEqual([['agentx +0']]);
+  });
+
+  test('do not come after one that gave its turn back', () => {
+    const turns = new Turns(
+      { executionMode: undefined, sequentialDelayMs: 0 },
+      store
+    );
+    const one = { ...on, agentId: 'one' };
+    const two = { ...on, agentId: 'two' };
+    turns.take(one);
+    turns.take(two);
+    turns.giveBack(two);
+    const after = turns.take({ ...on, agentId: 'three' });
+    expect(after).toEqual([{ agentId: 'one', delayMs: 0 }]);
+    expect(holdersOf('free', 'chat', store)).toEqual(['one', 'three']);
+  });
+});

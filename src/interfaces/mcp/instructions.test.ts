@@ -1,0 +1,71 @@
+import { afterAll, expect, test } from 'vitest';
+import { type Config, loadConfig } from '../../config.ts';
+import {
+  EngineRegistry,
+  type PluginFault
+} from '../../core/engines/engine-registry.ts';
+import { program } from '../../testing/right-engines.ts';
+import { createTempWorkspace } from '../../testing/temp-workspace.ts';
+import { instructionsFor } from './instructions.ts';
+
+const workspace = createTempWorkspace();
+
+afterAll(() => workspace.remove());
+
+async function told(
+  toolsets?: string,
+  faults: PluginFault[] = []
+): Promise<string> {
+  const flags = { workspace: workspace.path };
+  const config: Config = await loadConfig(
+    toolsets === undefined ? flags : { ...flags, toolsets },
+    {}
+  );
+  return instructionsFor(new EngineRegistry([program], {}, faults), config);
+}
+
+const spawnWords = ['spawn', 'continue_agent', 'isolate'];
+const squadWords = ['list_roles', 'start_squad_members', 'squadId'];
+
+test('by default a model hears of spawn tools and of squads', async () => {
+  const text = await told();
+  for (const word of [...spawnWords, ...squadWords, 'spawn_right'])
+    expect(text).toContain(word);
+});
+
+test.each([
+  ['spawn,runs', spawnWords, squadWords],
+  ['squad,runs', squadWords, spawnWords],
+  ['runs', ['wait_for_agents'], [...spawnWords, ...squadWords]]
+])(
+  'where %s are served it hears of nothing else',
+  async (toolsets, there, absent) => {
+    const text = await told(toolsets);
+    for (const word of there) expect(text).toContain(word);
+    for (const word of absent) expect(text).not.toContain(word);
+  }
+);
+
+test.each([undefined, 'spawn', 'squad'])(
+  'the first line alone says what tools there are to look for (%s)',
+  async (toolsets) => {
+    const [first = '', second = ''] = (await told(toolsets)).split('\n');
+    expect(first).toMatch(/^Delegates work to other coding agents: /);
+    expect(first.includes('start_squad_members')).toBe(toolsets !== 'spawn');
+    expect(first.includes('a spawn tool')).toBe(toolsets !== 'squad');
+    expect(second).not.toBe('');
+  }
+);
+
+test('plugins that were left out are named, and as much of why as fits', async () => {
+  const problem = 'it threw while it was loaded: '.padEnd(300, 'x');
+  const one = await told(undefined, [{ plugin: './a.mjs', problem }]);
+  expect(one).toContain(`./a.mjs (${problem.slice(0, 120)}).`);
+  const many = Array.from({ length: 8 }, (_, index) => ({
+    plugin: `./plugin-${index}.mjs`,
+    problem
+  }));
+  const text = await told(undefined, many);
+  expect(text.length).toBeLessThanOrEqual(1500);
+  for (const { plugin } of many) expect(text).toContain(`${plugin} (it threw`);
+});

@@ -1,0 +1,152 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { hasToolset, loadConfig } from './config.ts';
+import type { Flags } from './config-overrides.ts';
+import { HostError } from './core/errors.ts';
+import { packageDirectory } from './dist-directory.ts';
+import {
+  checkSquadConfig,
+  roleDirectoriesOf,
+  squadSettingsOf
+} from './squad-config.ts';
+import { faultOf } from './testing/config-fault.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from './testing/temp-workspace.ts';
+
+let workspace: TempWorkspace;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+});
+
+afterEach(() => workspace.remove());
+
+function load(environment: Record<string, string> = {}, flags: Flags = {}) {
+  return loadConfig({ workspace: workspace.path, ...flags }, environment);
+}
+
+async function settingsWith(environment: Record<string, string>) {
+  const { squad } = await load(environment);
+  return squadSettingsOf(squad, workspace.path);
+}
+
+const engines = ['claude', 'codex'];
+
+async function check(environment: Record<string, string>): Promise<void> {
+  const config = await load(environment);
+  checkSquadConfig(config.workspace, config, engines);
+}
+
+test('without anything said, squads are as the page says', async () => {
+  const { squad, rolesDirectory } = await load();
+  expect(squad).toEqual({
+    stateMode: 'stateless',
+    processTimeoutMs: 600_000,
+    sequentialDelayMs: 100,
+    templateVariables: []
+  });
+  expect(rolesDirectory).toBeUndefined();
+  expect(squadSettingsOf(squad, workspace.path)).toEqual({
+    stateMode: 'stateless',
+    timeoutSeconds: 600,
+    sequentialDelayMs: 100,
+    templateVariables: []
+  });
+  await check({});
+});
+
+test('a template is looked for in the workspace, then in the package', async () => {
+  const both = 'package.json';
+  const settings = () => settingsWith({ RUN_TEMPLATE_PATH: both });
+  expect((await settings()).runTemplatePath).toBe(
+    join(packageDirectory(), both)
+  );
+  const own = workspace.write(both, '{}');
+  expect((await settings()).runTemplatePath).toBe(own);
+});
+
+test('a template that is nowhere has its place in the workspace', async () => {
+  const { createChatTemplatePath } = await settingsWith({
+    CREATE_CHAT_TEMPLATE_PATH: 'templates/chat'
+  });
+  expect(createChatTemplatePath).toBe(join(workspace.path, 'templates/chat'));
+});
+
+test('an absolute path of a template is taken as it is', async () => {
+  const path = join(workspace.home, 'run.template');
+  expect(
+    (await settingsWith({ RUN_TEMPLATE_PATH: path })).runTemplatePath
+  ).toBe(path);
+});
+
+test('the time limit is counted in seconds from then on', async () => {
+  const { timeoutSeconds } = await settingsWith({ PROCESS_TIMEOUT_MS: '1500' });
+  expect(timeoutSeconds).toBe(1.5);
+});
+
+test('roles lie in the package and in a directory of the workspace', () => {
+  const { path, home } = workspace;
+  const builtin = join(packageDirectory(), 'agents');
+  expect(roleDirectoriesOf(path, undefined)).toEqual({
+    builtin,
+    own: join(path, 'agents')
+  });
+  expect(roleDirectoriesOf(path, 'team/roles').own).toBe(
+    join(path, 'team/roles')
+  );
+  expect(roleDirectoriesOf(path, home).own).toBe(home);
+});
+
+test('an engine that is not there stops the start, with those that are', async () => {
+  const said = 'ENGINE (squad.engine) names "aider"';
+  expect(await faultOf(check({ ENGINE: 'aider' }))).toContain(said);
+  const error = await check({ ENGINE: 'aider' }).catch((one: unknown) => one);
+  expect(error).toBeInstanceOf(HostError);
+  expect(Object(error).hint).toContain('claude, codex');
+  expect(Object(error).hint).toContain('RUN_TEMPLATE_PATH');
+  await check({ ENGINE: 'codex' });
+});
+
+test('a template may have any engine name', async () => {
+  workspace.write('run.template', 'aider');
+  await check({ ENGINE: 'aider', RUN_TEMPLATE_PATH: 'run.template' });
+});
+
+test.each([
+  ['RUN_TEMPLATE_PATH', 'no.template', 'no.template', 'file'],
+  ['CREATE_CHAT_TEMPLATE_PATH', '/no/such.template', '/no/such.', 'file'],
+  ['RUN_TEMPLATE_PATH', '.', '', 'file'],
+  ['AGENTS_DIRECTORY_PATH', 'no-roles', 'no-roles', 'directory'],
+  ['AGENTS_DIRECTORY_PATH', 'a-file', 'a-file', 'directory']
+])('%s that names %s stops the start', async (variable, value, where, kind) => {
+  workspace.write('a-file', '');
+  const fault = await faultOf(check({ [variable]: value }));
+  expect(fault).toMatch(new RegExp(`^${variable} \\([a-zA-Z.]+\\) names /`));
+  expect(fault).toContain(where);
+  expect(fault).toContain(`there is no such ${kind}`);
+});
+
+test('directories and links to them may hold roles', async () => {
+  mkdirSync(join(workspace.home, 'roles'));
+  symlinkSync(join(workspace.home, 'roles'), join(workspace.path, 'linked'));
+  await check({ AGENTS_DIRECTORY_PATH: 'linked' });
+  await check({ AGENTS_DIRECTORY_PATH: '../home/roles' });
+});
+
+test('a workspace without the default directory of roles is in order', async () => {
+  workspace.write('agents', 'a file, and nobody named it');
+  await check({});
+});
+
+test.each([
+  [undefined, true],
+  ['all', true],
+  ['runs,squad', true],
+  ['spawn,runs', false]
+])('of the toolsets %s, squad is on: %s', async (toolsets, isOn) => {
+  const config = await load({}, toolsets === undefined ? {} : { toolsets });
+  expect(hasToolset(config, 'squad')).toBe(isOn);
+});

@@ -1,0 +1,149 @@
+import { existsSync, statSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { HostError } from './core/errors.ts';
+import type { SquadSettings } from './core/squads/settings.ts';
+import { packageDirectory } from './dist-directory.ts';
+
+const path = z.string().min(1);
+
+/** That of a template may be any; it stands in lists and logs. */
+const engineName = z
+  .string()
+  .regex(/^.{1,60}$/, 'must be one line of at most 60 characters');
+
+/** The configuration's `squad`. */
+export const squadSchema = z
+  .strictObject({
+    stateMode: z
+      .enum(['stateless', 'stateful'])
+      .default('stateless')
+      .describe('stateful: members have chats that go on'),
+    engine: engineName.optional().describe('default: claude'),
+    engineCommand: z.string().min(1).optional().describe('its program'),
+    runTemplatePath: path.optional().describe('the command of a member'),
+    createChatTemplatePath: path
+      .optional()
+      .describe('the command that makes a chat and prints its id'),
+    processTimeoutMs: z.number().min(1).max(604_800_000).default(600_000),
+    executionMode: z
+      .enum(['parallel', 'sequential'])
+      .optional()
+      .describe('default: as the engine is best used'),
+    sequentialDelayMs: z.number().min(0).max(3_600_000).default(100),
+    templateVariables: z
+      .array(z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a variable'))
+      .default([])
+      .describe('variables that templates may name')
+  })
+  .describe('How start_squad_members runs its members');
+
+export type SquadConfig = z.output<typeof squadSchema>;
+
+/** Setting → the variable that names it; the flag is the same in kebab-case. */
+export const squadVariables = {
+  stateMode: 'STATE_MODE',
+  engine: 'ENGINE',
+  engineCommand: 'ENGINE_COMMAND',
+  runTemplatePath: 'RUN_TEMPLATE_PATH',
+  createChatTemplatePath: 'CREATE_CHAT_TEMPLATE_PATH',
+  processTimeoutMs: 'PROCESS_TIMEOUT_MS',
+  executionMode: 'EXECUTION_MODE',
+  sequentialDelayMs: 'SEQUENTIAL_DELAY_MS'
+} as const satisfies Partial<Record<keyof SquadConfig, string>>;
+
+export const rolesVariable = 'AGENTS_DIRECTORY_PATH';
+
+/** Settings with the paths found: in the workspace, else in the package. */
+export function squadSettingsOf(
+  {
+    processTimeoutMs,
+    runTemplatePath,
+    createChatTemplatePath,
+    ...squad
+  }: SquadConfig,
+  workspace: string
+): SquadSettings {
+  return {
+    ...squad,
+    engine: squad.engine,
+    engineCommand: squad.engineCommand,
+    executionMode: squad.executionMode,
+    runTemplatePath: templatePath(workspace, runTemplatePath),
+    createChatTemplatePath: templatePath(workspace, createChatTemplatePath),
+    timeoutSeconds: processTimeoutMs / 1000
+  };
+}
+
+function templatePath(
+  workspace: string,
+  asked: string | undefined
+): string | undefined {
+  if (asked === undefined) return undefined;
+  const own = resolve(workspace, asked);
+  const ours = join(packageDirectory(), asked);
+  return !existsSync(own) && existsSync(ours) ? ours : own;
+}
+
+/** Where role files lie: in the package, and in the workspace. */
+export function roleDirectoriesOf(
+  workspace: string,
+  rolesDirectory: string | undefined
+) {
+  return {
+    builtin: join(packageDirectory(), 'agents'),
+    own: resolve(workspace, rolesDirectory ?? 'agents')
+  };
+}
+
+/**
+ * A server does not start with squads that could never run.
+ * @param isOffered whether there is an engine of that name
+ * @throws HostError `config_invalid`
+ */
+export function checkSquadConfig(
+  workspace: string,
+  {
+    squad,
+    rolesDirectory
+  }: { squad: SquadConfig; rolesDirectory?: string | undefined },
+  engines: string[]
+): void {
+  const { engine, runTemplatePath } = squad;
+  if (engine && !runTemplatePath && !engines.includes(engine))
+    throw new HostError(
+      'config_invalid',
+      `ENGINE (squad.engine) names "${engine}", and there is no such engine.`,
+      `Use one of ${engines.join(', ')}, or set RUN_TEMPLATE_PATH for a program of your own.`
+    );
+  const settings = squadSettingsOf(squad, workspace);
+  for (const key of ['runTemplatePath', 'createChatTemplatePath'] as const) {
+    const file = settings[key];
+    if (file === undefined) continue;
+    if (!statSync(file, { throwIfNoEntry: false })?.isFile())
+      throw notThere(`${squadVariables[key]} (squad.${key})`, file, 'file');
+  }
+  checkRolesDirectory({ workspace, rolesDirectory });
+}
+
+/** @throws HostError `config_invalid` when one is named that is not there */
+export function checkRolesDirectory({
+  workspace,
+  rolesDirectory
+}: {
+  workspace: string;
+  rolesDirectory?: string | undefined;
+}): void {
+  if (rolesDirectory === undefined) return;
+  const { own } = roleDirectoriesOf(workspace, rolesDirectory);
+  if (!statSync(own, { throwIfNoEntry: false })?.isDirectory())
+    throw notThere(`${rolesVariable} (rolesDirectory)`, own, 'directory');
+}
+
+function notThere(name: string, where: string, kind: string): HostError {
+  return new HostError(
+    'config_invalid',
+    `${name} names ${where}, and there is no such ${kind}.`,
+    'Relative paths start at the workspace. Mend the path, or leave it out.'
+  );
+}

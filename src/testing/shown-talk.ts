@@ -1,0 +1,70 @@
+import { expect } from 'vitest';
+import type { McpClient } from './mcp-client.ts';
+
+/**
+ * Calls and answers as a page shows them: a block `text` with a tool's name
+ * and its input is called, and the block `json` behind it is what comes back.
+ * Ids of the page stand for those that come, `…` for anything.
+ */
+export class ShownTalk {
+  readonly #server: McpClient;
+  readonly #ids = new Map<string, string>();
+
+  constructor(server: McpClient) {
+    this.#server = server;
+  }
+
+  /** @returns how many calls there were */
+  async play(blocks: { language: string; body: string }[]): Promise<number> {
+    let calls = 0;
+    for (const [index, { language, body }] of blocks.entries()) {
+      const [, tool, input] = /^([a-z_]+) (\{[\s\S]*\})\s*$/.exec(body) ?? [];
+      if (language !== 'text' || !tool || !input) continue;
+      calls += 1;
+      const { data, text } = await this.#server.call(
+        tool,
+        JSON.parse(this.#real(input))
+      );
+      expect(JSON.parse(text)).toEqual(data);
+      const next = blocks[index + 1];
+      if (next?.language === 'json')
+        this.#compare(JSON.parse(next.body), data, tool);
+      else expect(data.error).toBeUndefined();
+    }
+    return calls;
+  }
+
+  #compare(shown: unknown, real: unknown, path: string): void {
+    if (typeof shown === 'string') this.#compareText(shown, real, path);
+    else if (Array.isArray(shown) && Array.isArray(real)) {
+      expect(real, path).toHaveLength(shown.length);
+      for (const [index, part] of shown.entries())
+        this.#compare(part, real[index], `${path}[${index}]`);
+    } else if (isObject(shown) && isObject(real)) {
+      expect(Object.keys(real), path).toEqual(Object.keys(shown));
+      for (const [key, part] of Object.entries(shown))
+        this.#compare(part, real[key], `${path}.${key}`);
+    } else expect(real, path).toEqual(shown);
+  }
+
+  #compareText(shown: string, real: unknown, path: string): void {
+    const pattern = shown
+      .replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+      .replaceAll('…', '[\\s\\S]*')
+      .replace(idForm, (id) => this.#ids.get(id) ?? `(?<id${id}>[0-9a-f]{8})`);
+    const found = new RegExp(`^${pattern}$`).exec(String(real));
+    expect(found, `${path}: ${real} is not like ${shown}`).not.toBeNull();
+    for (const [name, id] of Object.entries(found?.groups ?? {}))
+      this.#ids.set(name.slice('id'.length), id);
+  }
+
+  #real(text: string): string {
+    return text.replace(idForm, (id) => this.#ids.get(id) ?? id);
+  }
+}
+
+const idForm = /\b[0-9a-f]{8}\b/g;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
