@@ -29,7 +29,8 @@ const reports = [
     'evidence.mjs',
     'api.mjs',
     'output.mjs',
-    'flat.mjs'
+    'flat.mjs',
+    'roles.mjs'
   ].map((name) => bench(name))
 ];
 writeFileSync(join(here, 'RESULTS.md'), resultsOf(reports));
