@@ -184,7 +184,7 @@ function codeOfText(said: string): FailureCode | undefined {
 /** Words of the CLI, the surest first. */
 const CODES: [RegExp, FailureCode][] = [
   [/not logged in|run \/login|claude auth login/i, 'not_logged_in'],
-  [/no conversation found/i, 'spawn_failed'],
+  [/no conversation found|requires a valid session id/i, 'spawn_failed'],
   [/session id \S+ is already in use/i, 'session_busy'],
   [/cannot be used with root/i, 'permission_denied'],
   [/credit balance|quota|usage limit|hit your .{0,20}limit|billing/i, 'quota'],

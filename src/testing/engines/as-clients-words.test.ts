@@ -101,6 +101,40 @@ test('every answer that leaves something to do leads to the right call', async (
   expect(await asked('wait_for_agents')).toBeUndefined();
 });
 
+test('so does every answer about a squad', async () => {
+  const stage = await createClientStage(() => []);
+  const squads = ['--engines', 'rehearsal', '--engine', 'rehearsal'];
+  const server = await stage.serve({ flags: squads });
+  const offers = await offersOf(server);
+  const asked = async (tool: string, input: Json) =>
+    nextCall((await server.call(tool, input)).data, offers);
+  const start = (roleId: string) =>
+    asked('start_squad_members', {
+      members: [{ roleId, task: 'sleep 8' }],
+      background: true
+    });
+  expect(await start('nobody')).toMatchObject({
+    offer: { name: 'list_roles' }
+  });
+  const started = await start('architect');
+  const squadId = started?.arguments.squadId;
+  const waitForIt = {
+    offer: { name: 'wait_for_agents' },
+    arguments: { squadId }
+  };
+  expect(started).toMatchObject(waitForIt);
+  expect(squadId).toMatch(/^squad-/);
+  expect(await asked('wait_for_agents', { squadId, timeout: 0 })).toMatchObject(
+    waitForIt
+  );
+  expect(
+    await asked('wait_for_agents', { squadId: 'squad-00000000' })
+  ).toMatchObject({ offer: { name: 'list' } });
+  const { running } = (await server.call('list')).data;
+  for (const { id } of records(running))
+    await server.call('cancel_agent', { agent_id: id });
+});
+
 async function offersOf(server: McpClient): Promise<Offer[]> {
   const { tools } = await server.request('tools/list');
   return records(tools).map(({ name, description, inputSchema }) => ({

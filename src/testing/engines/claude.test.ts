@@ -3,6 +3,7 @@ import { claude, testWith } from './clis.ts';
 import { endingSuite } from './ending-suite.ts';
 import { failingSuite } from './failing-suite.ts';
 import { sessionSuite } from './session-suite.ts';
+import { squadSuite } from './squad-suite.ts';
 import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
@@ -12,6 +13,7 @@ turnSuite(claude, { reads: ['CLAUDE.md'] });
 sessionSuite(claude);
 endingSuite(claude);
 failingSuite(claude);
+squadSuite(claude);
 
 describe('Claude Code', () => {
   test('answers with usage, cost and session', async () => {

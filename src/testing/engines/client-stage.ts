@@ -71,7 +71,8 @@ export class ClientStage {
 
   /** Waits until neither an agent nor a server of theirs is left. */
   async end(): Promise<void> {
-    const ids = existsSync(this.#spawns) ? readdirSync(this.#spawns) : [];
+    const names = existsSync(this.#spawns) ? readdirSync(this.#spawns) : [];
+    const ids = names.filter((name) => name !== '.gitignore');
     const isGone = (id: string) =>
       processesOf(id).length === 0 && !isAlive(this.ownerOf(id));
     const allGone = () => ids.every(isGone) || undefined;

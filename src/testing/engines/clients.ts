@@ -51,7 +51,7 @@ export const claudeClient: Client = {
     String(events.find(({ type }) => type === 'result')?.result)
 };
 
-const codexClient: Client = {
+export const codexClient: Client = {
   title: 'codex',
   cli: codex,
   nameOf: (tool) => `mcp__agents/${tool}`,

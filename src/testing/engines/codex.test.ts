@@ -5,6 +5,7 @@ import { codex, testWith } from './clis.ts';
 import { endingSuite } from './ending-suite.ts';
 import { failingSuite } from './failing-suite.ts';
 import { sessionSuite } from './session-suite.ts';
+import { squadSuite } from './squad-suite.ts';
 import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
@@ -14,6 +15,7 @@ turnSuite(codex, { reads: ['AGENTS.md'] });
 sessionSuite(codex);
 endingSuite(codex);
 failingSuite(codex, { 429: 'last status: 429', 500: 'high demand' });
+squadSuite(codex, { missingChat: 'begins another' });
 
 describe('Codex', () => {
   test('answers with usage and session, and never with a made up cost', async () => {

@@ -6,6 +6,7 @@ import { endingSuite } from './ending-suite.ts';
 import { failingSuite } from './failing-suite.ts';
 import { limitsSuite } from './limits-suite.ts';
 import { sessionSuite } from './session-suite.ts';
+import { squadSuite } from './squad-suite.ts';
 import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
@@ -15,6 +16,7 @@ turnSuite(copilot, { reads: ['AGENTS.md', 'CLAUDE.md', 'GEMINI.md'] });
 sessionSuite(copilot, { countsTokens: false });
 endingSuite(copilot);
 failingSuite(copilot, { 401: 'HTTP 401' });
+squadSuite(copilot, { countsTokens: false });
 limitsSuite(copilot, {
   denied: (asked) => `create: ${asked}`,
   settings: '../home/.copilot/mcp-config.json'

@@ -6,6 +6,7 @@ import { endingSuite } from './ending-suite.ts';
 import { failingSuite } from './failing-suite.ts';
 import { limitsSuite } from './limits-suite.ts';
 import { sessionSuite } from './session-suite.ts';
+import { squadSuite } from './squad-suite.ts';
 import { createStage } from './stage.ts';
 import { turnSuite } from './turn-suite.ts';
 
@@ -15,6 +16,7 @@ turnSuite(geminiCli, { reads: ['GEMINI.md'] });
 sessionSuite(geminiCli);
 endingSuite(geminiCli);
 failingSuite(geminiCli);
+squadSuite(geminiCli);
 limitsSuite(geminiCli, {
   // Where a link leads is what it tells.
   denied: (_, real) => `write_file: ${real}`,

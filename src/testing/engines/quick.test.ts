@@ -2,10 +2,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { processesOf } from '../probe-agent.ts';
+import { startSquad } from '../squad-call.ts';
 import { createClientStage, mcp, spawnedIn } from './client-stage.ts';
 import { allClients } from './clients.ts';
-import { allClis, testWith } from './clis.ts';
-import { createStage, inTheMiddleOfATool } from './stage.ts';
+import {
+  allClis,
+  claude,
+  furnishHome,
+  testWith,
+  userEnvironment
+} from './clis.ts';
+import { configure, createStage, inTheMiddleOfATool } from './stage.ts';
 
 // What `npm test` takes the time for; `npm run test:engines` has all of it.
 
@@ -52,3 +59,42 @@ for (const client of allClients)
       expect(await stage.run(client)).toMatch(/It said:.*forty-two/s);
     });
   });
+
+describe('a squad in short', () => {
+  const test = testWith(...allClis);
+
+  test('works on every engine at once, as its roles say', async () => {
+    const stage = await createStage(claude, {
+      unconfigured: true,
+      env: ({ model, workspace }) => {
+        furnishHome(workspace.home, allClis);
+        const addresses = allClis.map(({ name }) => [
+          name,
+          { baseUrl: model.url }
+        ]);
+        configure(workspace, Object.fromEntries(addresses));
+        return userEnvironment(...allClis);
+      }
+    });
+    for (const { name } of allClis)
+      stage.workspace.write(`agents/${name}.md`, `---\nengine: ${name}\n---\n`);
+    const { members } = await startSquad(
+      stage.server,
+      allClis.map(({ name }) => ({
+        roleId: name,
+        task: `[[shell: printf %s ${name} > ${name}.txt]] [[say: I am ${name}.]]`
+      }))
+    );
+    expect(members).toMatchObject(
+      allClis.map(({ name }) => ({
+        roleId: name,
+        status: 'completed',
+        result: `I am ${name}.`
+      }))
+    );
+    for (const { name } of allClis) {
+      const file = join(stage.workspace.path, `${name}.txt`);
+      expect(readFileSync(file, 'utf8')).toBe(name);
+    }
+  });
+});
