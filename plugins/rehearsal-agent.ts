@@ -35,8 +35,8 @@ const commands: Record<string, (rest: string) => unknown> = {
 const session = resumed ?? process.env.TROUPE_AGENT_ID ?? 'rehearsal';
 
 async function perform(): Promise<void> {
-  report({ type: 'session', text: session });
   remember();
+  report({ type: 'session', text: session });
   for (const line of prompt.split('\n')) {
     const [, word = '', rest = ''] =
       /^\s*([a-z-]+)(?:\s+(.*?))?\s*$/.exec(line) ?? [];
@@ -100,7 +100,9 @@ function remember(): void {
   const directory = process.env.TROUPE_AGENT_DIR;
   if (!directory) return;
   const turns = join(dirname(directory), session, 'turns.jsonl');
-  if (resumed && existsSync(turns)) {
+  if (resumed) {
+    if (!existsSync(turns))
+      fail(`spawn_failed There is no session "${session}" in this workspace.`);
     const count = readFileSync(turns, 'utf8').trim().split('\n').length;
     said.push(`(turn ${count + 1} of this session)`);
   }

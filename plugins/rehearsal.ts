@@ -52,7 +52,8 @@ const codes: FailureCode[] = [
   'rate_limited',
   'provider_error',
   'content_refused',
-  'network'
+  'network',
+  'spawn_failed'
 ];
 
 function failureOf(code: unknown, message: string) {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { mcpFlags } from './cli/commands/mcp.ts';
 import { loadConfig } from './config.ts';
 import {
@@ -23,7 +23,8 @@ beforeEach(() => {
 afterEach(() => workspace.remove());
 
 function load(flags: Flags = {}, environment: Record<string, string> = {}) {
-  return loadConfig({ workspace: workspace.path, ...flags }, environment);
+  const served = { workspace: workspace.path, forSquads: true };
+  return loadConfig({ ...served, ...flags }, environment);
 }
 
 const inFile = (value: unknown) =>
@@ -164,9 +165,54 @@ test.each([
 
 test('an override leaves the object that was written as it is', () => {
   const written = { squad: { engine: 'codex' } };
-  const overrides = overridesOf({}, { ENGINE: 'claude' });
+  const environment = { ENGINE: 'claude' };
+  const overrides = overridesOf({ forSquads: true }, environment, written);
   expect(overridden(written, overrides)).toEqual({
     squad: { engine: 'claude' }
   });
   expect(written).toEqual({ squad: { engine: 'codex' } });
+});
+
+describe('variables with plain names', () => {
+  const stray = {
+    ...Object.fromEntries(
+      Object.values(squadVariables).map((variable) => [variable, 'stray'])
+    ),
+    [rolesVariable]: 'stray'
+  };
+
+  test('are not looked at where no squad could be served', async () => {
+    const { squad, rolesDirectory } = await load({ forSquads: false }, stray);
+    expect(squad).toEqual((await load()).squad);
+    expect(rolesDirectory).toBeUndefined();
+  });
+
+  test('are not looked at without the toolset, whatever leaves it out', async () => {
+    const toolsets = 'spawn,runs';
+    const byDefault = (await load()).squad;
+    const squadOf = async (...given: Parameters<typeof load>) =>
+      (await load(...given)).squad;
+    expect(await squadOf({ toolsets }, stray)).toEqual(byDefault);
+    expect(await squadOf({}, { ...stray, TROUPE_TOOLSETS: toolsets })).toEqual(
+      byDefault
+    );
+    inFile({ toolsets: ['spawn'] });
+    expect(await squadOf({}, stray)).toEqual(byDefault);
+  });
+
+  test.each<[Flags, Record<string, string>, string[] | undefined]>([
+    [{}, {}, undefined],
+    [{}, {}, ['runs', 'squad']],
+    [{ toolsets: 'all' }, { TROUPE_TOOLSETS: 'runs' }, ['spawn']],
+    [{}, { TROUPE_TOOLSETS: 'squad' }, ['spawn']]
+  ])('count with toolsets by %j, %j, %j', async (flags, variables, file) => {
+    inFile(file ? { toolsets: file } : {});
+    const environment = { ...variables, STATE_MODE: 'stray' };
+    expect(await faultOf(load(flags, environment))).toContain('STATE_MODE');
+  });
+
+  test('have flags that count everywhere', async () => {
+    const flags = { toolsets: 'spawn', squad: { stateMode: 'stray' } };
+    expect(await faultOf(load(flags))).toContain('--state-mode');
+  });
 });

@@ -10,6 +10,8 @@ export interface Flags {
   maxAccess?: string | undefined;
   strict?: boolean | undefined;
   agentsDirectoryPath?: string | undefined;
+  /** Squads may be served: variables with plain names count where they are. */
+  forSquads?: boolean | undefined;
   squad?: { [Key in keyof typeof squadVariables]?: string | undefined };
 }
 
@@ -22,12 +24,49 @@ export interface Override {
   source: string;
 }
 
+type Environment = Record<string, string | undefined>;
+
 /** What flags and environment settle, flags first. */
 export function overridesOf(
   flags: Flags,
-  environment: Record<string, string | undefined>
+  environment: Environment,
+  written: Record<string, unknown>
 ): Override[] {
-  const one = (
+  const own = ownOverrides(flags, environment);
+  const { toolsets } = overridden(written, own);
+  const isServed = flags.forSquads && serves(toolsets, 'squad');
+  // Others give such names to their own variables.
+  return [...own, ...squadOverrides(flags, isServed ? environment : {})];
+}
+
+function ownOverrides(flags: Flags, environment: Environment): Override[] {
+  const one = reader(environment);
+  return [
+    ...one('toolsets', flags.toolsets, 'TROUPE_TOOLSETS', listOf),
+    ...one('onDisconnect', flags.onDisconnect, 'TROUPE_ON_DISCONNECT'),
+    ...one('maxAccess', flags.maxAccess, 'TROUPE_MAX_ACCESS'),
+    ...one('maxConcurrent', undefined, 'TROUPE_MAX_CONCURRENT', numberOf),
+    ...one('maxDepth', undefined, 'TROUPE_MAX_DEPTH', numberOf)
+  ];
+}
+
+function squadOverrides(flags: Flags, environment: Environment): Override[] {
+  const one = reader(environment);
+  return [
+    ...one('rolesDirectory', flags.agentsDirectoryPath, rolesVariable),
+    ...Object.entries(squadVariables).flatMap(([key, variable]) =>
+      one(
+        `squad.${key}`,
+        Object.entries(flags.squad ?? {}).find(([name]) => name === key)?.[1],
+        variable,
+        key.endsWith('Ms') ? numberOf : undefined
+      )
+    )
+  ];
+}
+
+function reader(environment: Environment) {
+  return (
     path: string,
     flag: string | undefined,
     variable: string,
@@ -41,22 +80,12 @@ export function overridesOf(
       ? []
       : [{ path: path.split('.'), value, source }];
   };
-  return [
-    ...one('toolsets', flags.toolsets, 'TROUPE_TOOLSETS', listOf),
-    ...one('onDisconnect', flags.onDisconnect, 'TROUPE_ON_DISCONNECT'),
-    ...one('maxAccess', flags.maxAccess, 'TROUPE_MAX_ACCESS'),
-    ...one('maxConcurrent', undefined, 'TROUPE_MAX_CONCURRENT', numberOf),
-    ...one('maxDepth', undefined, 'TROUPE_MAX_DEPTH', numberOf),
-    ...one('rolesDirectory', flags.agentsDirectoryPath, rolesVariable),
-    ...Object.entries(squadVariables).flatMap(([key, variable]) =>
-      one(
-        `squad.${key}`,
-        Object.entries(flags.squad ?? {}).find(([name]) => name === key)?.[1],
-        variable,
-        key.endsWith('Ms') ? numberOf : undefined
-      )
-    )
-  ];
+}
+
+/** Whether a group of tools is served; without a choice all groups are. */
+export function serves(toolsets: unknown, name: string): boolean {
+  if (!Array.isArray(toolsets)) return true;
+  return toolsets.includes('all') || toolsets.includes(name);
 }
 
 /** A configuration with overrides in the place of what it says. */

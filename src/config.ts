@@ -10,6 +10,7 @@ import {
   type Override,
   overridden,
   overridesOf,
+  serves,
   sourceOf
 } from './config-overrides.ts';
 import { HostError } from './core/errors.ts';
@@ -105,7 +106,7 @@ export interface Config
   engines: Record<string, z.output<typeof engineSettings>>;
   /** Paths, packages, or engines as they are. */
   plugins: (string | object)[];
-  /** Engines named by flag or environment: only these are offered. */
+  /** Engines named by --engines or TROUPE_ENGINES: only these are offered. */
   onlyEngines: string[] | undefined;
   /** Engines that a command names: offered beside the others. */
   alsoEngines?: string[];
@@ -125,9 +126,10 @@ export async function loadConfig(
 ): Promise<Config> {
   const workspace = workspaceOf(flags, environment);
   const { file, value } = await readConfigFile(workspace, flags.config);
-  const overrides = overridesOf(flags, environment);
   // An empty file is no object, and no fault.
   const written = value ?? {};
+  const settings = isObject(written) ? written : {};
+  const overrides = overridesOf(flags, environment, settings);
   const merged = isObject(written) ? overridden(written, overrides) : written;
   const parsed = configSchema.safeParse(merged);
   if (!parsed.success) throw invalid(file, overrides, parsed.error);
@@ -167,7 +169,7 @@ export function workspaceOf(
 
 /** Whether a group of tools is served; without a choice all groups are. */
 export function hasToolset({ toolsets }: Config, name: string): boolean {
-  return !toolsets || toolsets.some((one) => one === 'all' || one === name);
+  return serves(toolsets, name);
 }
 
 /** True where the working directory says nothing about the project. */

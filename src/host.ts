@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import { builtinEngines, optionalEngines } from '../plugins/index.ts';
-import { baseDirectoryOf, type Config } from './config.ts';
+import { baseDirectoryOf, type Config, hasToolset } from './config.ts';
 import type { AuditViews } from './core/audit/audit-views.ts';
 import type { Journal } from './core/audit/journal.ts';
 import type { Witness } from './core/changes/witness.ts';
@@ -173,10 +173,7 @@ export async function createHost(config: Config): Promise<Host> {
     loaded: loaded.engines,
     settings: config.engines,
     only: config.onlyEngines,
-    // Who names an engine for squads means it to be there.
-    also: [config.squad.engine, ...(config.alsoEngines ?? [])].filter(
-      (name) => name !== undefined
-    ),
+    also: [...squadEngineOf(config), ...(config.alsoEngines ?? [])],
     hasKey: (engine) => keys.find(engine) !== undefined,
     faults: loaded.faults
   });
@@ -195,4 +192,11 @@ export async function createHost(config: Config): Promise<Host> {
     new EngineRegistry(engines, config.engines, faults, others, loaded.places),
     keys
   );
+}
+
+/** Who names an engine for squads means it to be there, with no list of them. */
+function squadEngineOf(config: Config): string[] {
+  const { squad, onlyEngines } = config;
+  const isOpen = onlyEngines === undefined && hasToolset(config, 'squad');
+  return isOpen && squad.engine !== undefined ? [squad.engine] : [];
 }

@@ -25,7 +25,8 @@ beforeEach(() => {
 afterEach(() => workspace.remove());
 
 function load(environment: Record<string, string> = {}, flags: Flags = {}) {
-  return loadConfig({ workspace: workspace.path, ...flags }, environment);
+  const served = { workspace: workspace.path, forSquads: true };
+  return loadConfig({ ...served, ...flags }, environment);
 }
 
 async function settingsWith(environment: Record<string, string>) {
@@ -33,10 +34,17 @@ async function settingsWith(environment: Record<string, string>) {
   return squadSettingsOf(squad, workspace.path);
 }
 
-const engines = ['claude', 'codex'];
+const engines: Parameters<typeof checkSquadConfig>[2] = [
+  { name: 'claude', kind: 'cli' },
+  { name: 'codex', kind: 'cli' },
+  { name: 'grok', kind: 'api' }
+];
 
-async function check(environment: Record<string, string>): Promise<void> {
-  const config = await load(environment);
+async function check(
+  environment: Record<string, string>,
+  flags: Flags = {}
+): Promise<void> {
+  const config = await load(environment, flags);
   checkSquadConfig(config.workspace, config, engines);
 }
 
@@ -105,14 +113,37 @@ test('an engine that is not there stops the start, with those that are', async (
   expect(await faultOf(check({ ENGINE: 'aider' }))).toContain(said);
   const error = await check({ ENGINE: 'aider' }).catch((one: unknown) => one);
   expect(error).toBeInstanceOf(HostError);
-  expect(Object(error).hint).toContain('claude, codex');
+  expect(Object(error).hint).toContain('claude, codex, grok');
   expect(Object(error).hint).toContain('RUN_TEMPLATE_PATH');
   await check({ ENGINE: 'codex' });
 });
 
+test('an engine that --engines leaves out stops the start', async () => {
+  const flags = { engines: 'codex,grok' };
+  const said =
+    'ENGINE (squad.engine) names "aider", which is not among those that --engines (TROUPE_ENGINES) offers.';
+  const environment = { ENGINE: 'aider', TROUPE_ENGINES: 'codex' };
+  expect(await faultOf(check({ ENGINE: 'aider' }, flags))).toBe(said);
+  expect(await faultOf(check(environment))).toBe(said);
+  await check({ ENGINE: 'codex' }, flags);
+  await check({}, { engines: 'gemini-cli' });
+});
+
 test('a template may have any engine name', async () => {
   workspace.write('run.template', 'aider');
-  await check({ ENGINE: 'aider', RUN_TEMPLATE_PATH: 'run.template' });
+  const environment = { ENGINE: 'aider', RUN_TEMPLATE_PATH: 'run.template' };
+  await check(environment);
+  await check(environment, { engines: 'codex' });
+});
+
+test('a program for an API stops the start, unless a template runs it', async () => {
+  workspace.write('run.template', 'x');
+  const environment = { ENGINE: 'grok', ENGINE_COMMAND: 'grok' };
+  expect(await faultOf(check(environment))).toBe(
+    'ENGINE_COMMAND (squad.engineCommand) names a program, and squads run on "grok", an API, which has none.'
+  );
+  await check({ ...environment, RUN_TEMPLATE_PATH: 'run.template' });
+  await check({ ENGINE: 'codex', ENGINE_COMMAND: 'codex' });
 });
 
 test.each([

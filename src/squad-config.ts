@@ -2,8 +2,9 @@ import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { HostError } from './core/errors.ts';
-import type { SquadSettings } from './core/squads/settings.ts';
+import { defaultEngine, type SquadSettings } from './core/squads/settings.ts';
 import { packageDirectory } from './dist-directory.ts';
+import type { Engine } from './plugin.ts';
 
 const path = z.string().min(1);
 
@@ -98,24 +99,24 @@ export function roleDirectoriesOf(
 
 /**
  * A server does not start with squads that could never run.
- * @param isOffered whether there is an engine of that name
+ * @param engines those that are offered
  * @throws HostError `config_invalid`
  */
 export function checkSquadConfig(
   workspace: string,
   {
     squad,
-    rolesDirectory
-  }: { squad: SquadConfig; rolesDirectory?: string | undefined },
-  engines: string[]
+    rolesDirectory,
+    onlyEngines
+  }: {
+    squad: SquadConfig;
+    rolesDirectory?: string | undefined;
+    onlyEngines?: string[] | undefined;
+  },
+  engines: Pick<Engine, 'name' | 'kind'>[]
 ): void {
-  const { engine, runTemplatePath } = squad;
-  if (engine && !runTemplatePath && !engines.includes(engine))
-    throw new HostError(
-      'config_invalid',
-      `ENGINE (squad.engine) names "${engine}", and there is no such engine.`,
-      `Use one of ${engines.join(', ')}, or set RUN_TEMPLATE_PATH for a program of your own.`
-    );
+  if (!squad.runTemplatePath)
+    checkEngine(squad, engines, onlyEngines !== undefined);
   const settings = squadSettingsOf(squad, workspace);
   for (const key of ['runTemplatePath', 'createChatTemplatePath'] as const) {
     const file = settings[key];
@@ -124,6 +125,34 @@ export function checkSquadConfig(
       throw notThere(`${squadVariables[key]} (squad.${key})`, file, 'file');
   }
   checkRolesDirectory({ workspace, rolesDirectory });
+}
+
+/** What members run on without a template. */
+function checkEngine(
+  { engine, engineCommand }: SquadConfig,
+  engines: Pick<Engine, 'name' | 'kind'>[],
+  areNamed: boolean
+): void {
+  const name = engine ?? defaultEngine;
+  const chosen = engines.find((one) => one.name === name);
+  const names = engines.map((one) => one.name).join(', ');
+  const template = 'set RUN_TEMPLATE_PATH for a program of your own';
+  if (engine && !chosen)
+    throw new HostError(
+      'config_invalid',
+      `ENGINE (squad.engine) names "${engine}", ${
+        areNamed
+          ? 'which is not among those that --engines (TROUPE_ENGINES) offers'
+          : 'and there is no such engine'
+      }.`,
+      `Use one of ${names}${areNamed ? ', name it there too' : ''}, or ${template}.`
+    );
+  if (engineCommand && chosen?.kind === 'api')
+    throw new HostError(
+      'config_invalid',
+      `ENGINE_COMMAND (squad.engineCommand) names a program, and squads run on "${name}", an API, which has none.`,
+      `Leave it out, or ${template}.`
+    );
 }
 
 /** @throws HostError `config_invalid` when one is named that is not there */

@@ -1,6 +1,6 @@
 import { hasToolset } from '../config.ts';
 import { HostError } from '../core/errors.ts';
-import { readTemplates } from '../core/squads/choose-engine.ts';
+import { chooseEngine, readTemplates } from '../core/squads/choose-engine.ts';
 import { describeFault } from '../core/squads/role-repository.ts';
 import type { Host } from '../host.ts';
 import { checkSquadConfig, squadSettingsOf } from '../squad-config.ts';
@@ -11,10 +11,9 @@ export async function checkSquads(host: Host): Promise<string[]> {
   const { config, registry, squads } = host;
   if (!hasToolset(config, 'squad')) return [];
   const { workspace } = config;
-  const engines = registry.all().map(({ name }) => name);
   const settings = await problemsOf(async () => {
-    checkSquadConfig(workspace, config, engines);
-    await readTemplates(squadSettingsOf(config.squad, workspace));
+    checkSquadConfig(workspace, config, registry.all());
+    await tryOut(host);
     return [];
   });
   const roles = await problemsOf(async () =>
@@ -23,6 +22,25 @@ export async function checkSquads(host: Host): Promise<string[]> {
     )
   );
   return [...settings, ...roles];
+}
+
+/** Templates tell most of their faults only when they are filled in. */
+async function tryOut({ config, registry }: Host): Promise<void> {
+  const { workspace } = config;
+  const settings = squadSettingsOf(config.squad, workspace);
+  const templates = await readTemplates(settings);
+  if (!templates.run && !templates.createChat) return;
+  const role = { id: 'some-role', name: '', description: '', body: '' };
+  const work = {
+    prompt: 'Some prompt.',
+    task: 'Some task.',
+    cwd: workspace,
+    workspace,
+    access: 'full' as const,
+    asRoot: false
+  };
+  for (const chat of [{}, { sessionId: 'some-chat' }])
+    chooseEngine(role, { ...work, ...chat }, settings, templates, registry);
 }
 
 async function problemsOf(look: () => Promise<string[]>): Promise<string[]> {

@@ -81,7 +81,8 @@ async function configOrDefaults(
 ): Promise<{ config: Config; problem: string | null }> {
   const workspace = workspaceOf(flags, process.env);
   try {
-    return { config: await loadConfig(flags), problem: null };
+    const config = await loadConfig({ ...flags, forSquads: true });
+    return { config, problem: null };
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
     const { $schema, engines, ...rest } = configSchema.parse({});

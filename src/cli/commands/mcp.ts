@@ -51,6 +51,7 @@ async function start(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: mcpFlags, strict: true });
   const flags = {
     ...values,
+    forSquads: true,
     onDisconnect: values['on-disconnect'],
     maxAccess: values['max-access'],
     agentsDirectoryPath: values['agents-directory-path'],
@@ -95,9 +96,8 @@ async function start(args: string[]): Promise<void> {
 /** @throws HostError `config_invalid` when squads could never run */
 function checkSquads(host: Host): Host {
   const { config, registry } = host;
-  const engines = registry.all().map(({ name }) => name);
   if (hasToolset(config, 'squad'))
-    checkSquadConfig(config.workspace, config, engines);
+    checkSquadConfig(config.workspace, config, registry.all());
   return host;
 }
 

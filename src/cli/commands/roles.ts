@@ -41,12 +41,15 @@ export function addRoles(program: Command): void {
     )
     .action(async (id: string | undefined, flags: RolesFlags) =>
       exitWith(
-        await withHost(flags, (host) =>
+        await withHost({ ...flags, ...asServed }, (host) =>
           id === undefined ? roles(host, flags) : role(host, id, flags)
         )
       )
     );
 }
+
+/** What a server with squads would list. */
+const asServed = { toolsets: 'squad', forSquads: true };
 
 /** Faults are on stderr already: reading the roles told them. */
 async function roles(host: Host, { json }: JsonFlag): Promise<number> {

@@ -14,7 +14,7 @@ const cli: CliEngine = {
   name: 'some-cli',
   description: 'x',
   command: 'some',
-  args: () => [],
+  args: () => ['go'],
   models: { default: 'fast', aliases: { fast: 'fast-1.5' } },
   timeoutSeconds: (prompt) => prompt.length
 };
@@ -95,6 +95,15 @@ test('the command may be another by configuration', () => {
   expect(registryWith({ command: '/opt/some' }).commandOf(cli)).toBe(
     '/opt/some'
   );
+});
+
+test('an engine with another program has all arguments that it had', () => {
+  const registry = registryWith({ command: '/opt/some', args: ['-v'] });
+  const other = registry.withProgram(cli, './mine');
+  expect(registry.commandOf(other)).toBe('./mine');
+  expect(registry.argumentsBefore(other)).toEqual([]);
+  const request = { prompt: 'x', cwd: '/', asRoot: false };
+  expect(other.args({ ...request, access: 'read' })).toEqual(['-v', 'go']);
 });
 
 test('who enforces an access is never claimed, only declared', () => {

@@ -99,7 +99,17 @@ export class EngineRegistry {
     return this.#programOf(engine).args ?? [];
   }
 
-  /** One that was made for a squad has its program and arguments already. */
+  /** The engine with another program, and what settings put before its arguments. */
+  withProgram(engine: CliEngine, command: string): CliEngine {
+    const before = this.argumentsBefore(engine);
+    return {
+      ...engine,
+      command,
+      args: (request) => [...before, ...engine.args(request)]
+    };
+  }
+
+  /** One that was made for an agent has its program and arguments already. */
   #programOf(engine: CliEngine): EngineSettings {
     const isRegistered = this.known(engine.name) === engine;
     return isRegistered ? this.settingsOf(engine.name) : {};

@@ -12,9 +12,11 @@ test.each([
   ['a\\\nb "c\\\nd" \'e\\\nf\'', ['ab', 'cd', 'e\\\nf']],
   ['"\\"\\\\\\$\\`\\q" \'\\"\'', ['"\\$`\\q', '\\"']],
   [
-    '$HOME "$HOME" ~ * a#b # {c,d} !e (f)',
-    ['$HOME', '$HOME', '~', '*', 'a#b', '#', '{c,d}', '!e', '(f)']
+    '$HOME "$HOME" ~ * a#b \\# "# x" {c,d} !e (f)',
+    ['$HOME', '$HOME', '~', '*', 'a#b', '#', '# x', '{c,d}', '!e', '(f)']
   ],
+  ["# it's nothing\na # | b\n#c\nd", ['a', 'd']],
+  ['a #b \\\nc', ['a', 'c']],
   ['"; > | && $( ` <" \\| \'&\'', ['; > | && $( ` <', '|', '&']]
 ])(
   '%j is told apart as a shell does, and nothing is expanded',

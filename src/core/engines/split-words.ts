@@ -11,8 +11,8 @@ const operator = /\$\(|&&|\|\||[;|&<>`]/;
 
 /**
  * Splits a command into words: quotes and backslashes mean what they mean to
- * a shell, and a backslash at the end of a line joins it with the next.
- * Nothing is expanded. A word that is empty and was not quoted is left out.
+ * a shell, a backslash at the end of a line joins it with the next, and what
+ * begins with "#" is a comment to the end of its line. Nothing is expanded. A word that is empty and was not quoted is left out.
  *
  * @param fill what stands in a piece of a word, with values in place
  * @throws Error for shell syntax that is more than words, or an open quote
@@ -31,6 +31,11 @@ export function splitWords(
   };
   for (piece.lastIndex = 0; piece.lastIndex < command.length; ) {
     const from = piece.lastIndex;
+    if (word === undefined && command[from] === '#') {
+      piece.lastIndex =
+        from + (/^.*/.exec(command.slice(from))?.[0].length ?? 1);
+      continue;
+    }
     const found = piece.exec(command);
     if (!found) {
       const [blank] = /^[ \t\r\n]+/.exec(command.slice(from)) ?? [];

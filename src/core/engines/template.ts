@@ -57,6 +57,10 @@ export async function readTemplate(path: string): Promise<Template> {
         const isThere = program === undefined || words[0] === program;
         const [command, ...args] = isThere ? words : [program, ...words];
         if (!command) throw new Error('it gives no program to run');
+        if (/^[A-Za-z_]\w*=/.test(command))
+          throw new Error(
+            `it begins with "${command.slice(0, 40)}", which only a shell takes for a variable; templateVariables and engines.<name>.env hand over variables`
+          );
         checkArguments([command, ...args]);
         return { command, args, used };
       })
@@ -144,6 +148,6 @@ function invalid(path: string, problem: string): HostError {
   return new HostError(
     'template_invalid',
     `The template ${path} cannot be used: ${problem}.`,
-    'Nothing was started. Mend the file and call again; docs/templates.md shows what a template may hold.'
+    'The user has to mend that file; a change counts at the next call. docs/templates.md shows what a template may hold.'
   );
 }

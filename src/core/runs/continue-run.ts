@@ -1,11 +1,11 @@
 import type { Failure } from '../../plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
-import type { RunRecord } from './run.ts';
+import type { Run, RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 import { reserveTurn } from './session-turns.ts';
-import type { Spawned } from './spawn-request.ts';
+import type { Spawned, SpawnRequest } from './spawn-request.ts';
 import type { Spawner } from './spawner.ts';
 
 export interface ContinueRequest {
@@ -17,7 +17,7 @@ export interface ContinueRequest {
 
 /**
  * Starts a new agent on the session of an earlier one, with its directory,
- * access and model.
+ * access, model and program.
  * @throws HostError `unknown_agent`, `no_session`, or what a spawn throws
  */
 export async function continueRun(
@@ -33,7 +33,7 @@ export async function continueRun(
   const { agentId, prompt, timeoutSeconds, requestId } = request;
   const run = await tracker.run(agentId);
   if (!run) throw unknownAgent(agentId);
-  if (run.record.template) throw noSession(agentId, run.record.label);
+  if (run.record.template) throw ofTemplate(run);
   const engine = registry.get(run.record.engine);
   const repeated = await spawner.repeated(requestId);
   if (repeated) return repeated;
@@ -55,9 +55,19 @@ export async function continueRun(
     worktree: run.record.worktree,
     access: run.record.access,
     ...(run.record.model === null ? {} : { model: run.record.model }),
+    ...programOf(run.record, registry),
     ...(engine.kind === 'api' ? briefOf(run.record) : {}),
     ...(free ? { continues: { agentId, sessionId } } : { failure: busy })
   });
+}
+
+function programOf(
+  { engine: name, program }: RunRecord,
+  registry: EngineRegistry
+): Pick<SpawnRequest, 'as'> {
+  const engine = registry.get(name);
+  if (program === undefined || engine.kind === 'api') return {};
+  return { as: registry.withProgram(engine, program) };
 }
 
 /** An API has forgotten it. */
@@ -71,6 +81,18 @@ const busy: Failure = {
   message:
     'That session has a turn at work already. Wait for it with wait_for_agents, then continue again.'
 };
+
+/** The file may be gone, or say something else by now. */
+function ofTemplate({ record, outcome }: Run): HostError {
+  const chat = outcome?.session_id ?? record.session_id;
+  return new HostError(
+    'no_session',
+    `Agent ${record.agent_id} (${record.label}) came from a template, and continue_agent does not go on with those.`,
+    chat === null
+      ? 'Call start_squad_members again and put what the new member needs to know into its task.'
+      : `Call start_squad_members with chatId "${chat}" to go on in its chat, or without a chatId for a new one.`
+  );
+}
 
 function noSession(agentId: string, label: string): HostError {
   return new HostError(

@@ -23,7 +23,7 @@ const lookMs = 100;
 /**
  * A run with the chat that it begins with: the command that makes one runs
  * first, under a supervisor of its own, in a folder `chat` of the agent's. It
- * ends with this process.
+ * ends with this process, and all that it started before the run begins.
  * @param isWanted false as soon as nobody needs the chat any more
  * @throws Error with the cause when there is no chat
  */
@@ -55,16 +55,17 @@ export async function withChat(
     outputLimitBytes: longestBytes,
     stopWithUs: true
   });
+  const target = { directory: place, place: record.owner.place };
   const look = setInterval(() => {
     touchStarting(directory);
     if (isWanted()) return;
     clearInterval(look);
-    const target = { directory: place, place: record.owner.place };
     // Its supervisor ends with it, and with that our wait.
     processes.stop(target).catch(() => undefined);
   }, lookMs);
   try {
     await ended;
+    await processes.stop({ ...target, justEnded: true });
   } finally {
     clearInterval(look);
   }
@@ -75,7 +76,7 @@ export async function withChat(
 
 /** The files that a supervisor expects. */
 function layOut(directory: string): string {
-  const place = join(directory, 'chat');
+  const place = chatDirectory(directory);
   mkdirSync(place, { mode: 0o700 });
   for (const name of ['stdin', 'stdout', 'stderr', 'events.jsonl'])
     writeNew(join(place, name), '');
@@ -83,9 +84,14 @@ function layOut(directory: string): string {
   return place;
 }
 
+/** Where an agent's chat is made; there is none for most. */
+export function chatDirectory(directory: string): string {
+  return join(directory, 'chat');
+}
+
 /** The chat that was made for an agent, if one was. */
 export function chatOf(directory: string): string | undefined {
-  const place = join(directory, 'chat');
+  const place = chatDirectory(directory);
   if (exitCodeOf(place) !== 0) return undefined;
   const id = (readIfThere(join(place, 'stdout')) ?? '').trim();
   return chatIdForm.test(id) ? id : undefined;

@@ -69,3 +69,16 @@ test('an unexplained end asks to look whether the version was tested', () => {
   expect(judged(explained).error).not.toContain('troupe doctor');
   expect(judged({ versioned, exitCode: 1 }).error).not.toContain('doctor');
 });
+
+test('at its time limit, who may raise it is told', () => {
+  const stop = { type: 'stop', why: 'timeout' } as const;
+  expect(judged({ stop }).error).toMatch(
+    /Spawn again with a larger timeout\.$/
+  );
+  expect(judged({ stop, isMember: true })).toEqual({
+    status: 'timeout',
+    error_code: 'timeout',
+    error:
+      'Claude was stopped at its time limit; output so far is kept. Give it a smaller task, or ask the user to raise PROCESS_TIMEOUT_MS.'
+  });
+});

@@ -19,6 +19,8 @@ export interface Evidence {
   label: string;
   /** Its plugin says which versions of the program it was tested with. */
   versioned?: boolean;
+  /** Its time limit is the user's to set. */
+  isMember?: boolean;
   /** An answer without any words is one, too. */
   maySayNothing?: boolean;
 }
@@ -59,7 +61,7 @@ export function judge(evidence: Evidence): Verdict {
 
 function stopped(
   stop: StopRequest,
-  { label, neverStarted, reply }: Evidence
+  { label, neverStarted, reply, isMember }: Evidence
 ): Verdict {
   const because = stop.reason ? `: ${stop.reason}` : '';
   const when = neverStarted ? ' before it started' : '';
@@ -72,7 +74,7 @@ function stopped(
       return failed(
         'timeout',
         'timeout',
-        `${label} was stopped at its time limit${seen}; output so far is kept. Spawn again with a larger timeout.`
+        `${label} was stopped at its time limit${seen}; output so far is kept. ${isMember ? 'Give it a smaller task, or ask the user to raise PROCESS_TIMEOUT_MS.' : 'Spawn again with a larger timeout.'}`
       );
     case 'idle_timeout':
       return failed(

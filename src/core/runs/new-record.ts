@@ -40,8 +40,10 @@ export function newRecord(
     enforcement: enforcementOf(engine, access),
     tools: told(() => toolsOf(engine, access), null),
     cwd,
-    ...(request.template === undefined ? {} : { template: request.template }),
+    ...madeFor(request),
     ...(request.squad === undefined ? {} : { squad: request.squad }),
+    ...(request.inChat ? { in_chat: true } : {}),
+    ...(request.after?.length ? { comes_after: true } : {}),
     task: firstLine(request.task ?? request.prompt),
     prompt_chars: request.prompt.length,
     system_prompt: request.systemPrompt ?? null,
@@ -69,6 +71,12 @@ export function newRecord(
         ? randomUUID()
         : null
   };
+}
+
+/** What its engine was made from, when that is not the registered one. */
+function madeFor({ as, template }: SpawnRequest) {
+  if (template !== undefined) return { template };
+  return as ? { program: as.command } : {};
 }
 
 function toolsOf(engine: Engine, access: Access): string | null {

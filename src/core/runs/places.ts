@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Processes } from './ports.ts';
 import type { RunRecord } from './run.ts';
-import { setStarting, startingSince } from './run-files.ts';
+import { isReady, setStarting, startingSince } from './run-files.ts';
 import { liveStateOf } from './run-state.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -66,6 +66,7 @@ export class Places {
       const record = store.recordOf(id);
       return (
         record?.kind === this.kind &&
+        (!record.comes_after || isReady(directory)) &&
         liveStateOf(record, directory, processes) === 'queued'
       );
     });

@@ -1,4 +1,5 @@
 import { reportChanges } from '../changes/report-changes.ts';
+import { chatIdOf } from './chat-id.ts';
 import { type Answer, evenShare, type Facts, tellWithin } from './fit.ts';
 import { linePart, listPart, shortName } from './parts.ts';
 import type { Outcome, Run, RunRecord } from './run.ts';
@@ -80,7 +81,7 @@ export async function readReport(
     ...(outcome.error === null ? {} : told(linePart('error', outcome.error)))
   });
   return {
-    full: (told) => tellEnded(record, outcome, words, changes, told),
+    full: (told) => tellEnded({ ...run, outcome }, words, changes, told),
     words: (told) => ({
       ...error(told),
       ...(outcome.result_chars === 0 ? {} : told(words.short('result')))
@@ -111,30 +112,36 @@ async function reportActive(run: Run, tracker: RunTracker): Promise<Facts> {
   return {
     agent_id: record.agent_id,
     agent_type: record.engine,
-    ...record.squad,
+    ...membershipOf(run),
     status,
     elapsed_seconds: secondsSince(record),
     ...(progress ? { progress } : {}),
     message:
       status === 'queued'
-        ? `Waiting for a free place; it starts by itself. ${next}`
+        ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free place; it starts by itself. ${next}`
         : `Still running. ${next}${doing}`
   };
 }
 
+/** Whose member it is, and the chat that its squad can go on in. */
+function membershipOf(run: Run): Facts {
+  const { squad, in_chat } = run.record;
+  return { ...squad, ...(in_chat ? { chatId: chatIdOf(run) } : {}) };
+}
+
 function tellEnded(
-  record: RunRecord,
-  outcome: Outcome,
+  run: Run & { outcome: Outcome },
   words: Words,
   { files_changed: files, files_changed_note: note, ...changes }: Changes,
   told: Parameters<Answer>[0]
 ): Facts {
+  const { record, outcome } = run;
   const { error, session_id: session } = outcome;
   const denials = outcome.denials.map((one) => shortName(one, lineChars));
   return {
     agent_id: record.agent_id,
     agent_type: record.engine,
-    ...record.squad,
+    ...membershipOf(run),
     model: shortName(outcome.model ?? 'default'),
     success: outcome.status === 'completed',
     status: outcome.status,

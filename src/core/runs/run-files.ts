@@ -17,9 +17,11 @@ import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
  * stdin        what the engine is given, where it differs
  * record.json  what was asked                  spawner, before the answer
  * starting     wants a place to work           its owner, see places.ts
+ * ready        no more in line: wants a place   its owner
  * claim        who starts it, or that nobody   created exclusively
  * stdout, stderr                               the engine
  * events.jsonl stop requests, state changes    anyone, one append a line
+ * chat/        the same of the command that made its chat
  * exit         exit code, laid out beforehand  supervisor
  * before       how the files stood, for git    its owner, until the end
  * looking      who looks at what changed       created exclusively
@@ -78,6 +80,16 @@ export function isStarting(directory: string): boolean {
 
 export function startingSince(directory: string): Date | undefined {
   return timeOf(join(directory, 'starting'));
+}
+
+/** Says that those it comes after are over, and only a place is wanting. */
+export function noteReady(directory: string): void {
+  const path = join(directory, 'ready');
+  if (!existsSync(path)) writeNew(path, '');
+}
+
+export function isReady(directory: string): boolean {
+  return existsSync(join(directory, 'ready'));
 }
 
 /** Declares that a run never starts. False when somebody claimed it before. */

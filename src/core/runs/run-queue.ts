@@ -14,10 +14,14 @@ export interface Waiting {
   createChat?: Command | undefined;
 }
 
-/** An earlier agent, and when it was first asked for and seen to have ended. */
+/** An earlier agent, as one behind it sees it. */
 interface Awaited extends Earlier {
+  /** When it was first asked for. */
   since: number;
+  /** When it and all before it were seen to be over. */
   ended?: number;
+  /** Those it comes after itself. */
+  before: Awaited[];
 }
 
 /** An agent that was announced and is not there after this time never comes. */
@@ -28,7 +32,9 @@ const announcedMs = 10_000;
  * only. One that comes after others lets those behind it pass meanwhile.
  */
 export class RunQueue {
-  readonly #waiting: (Waiting & { awaited: Awaited[] })[] = [];
+  readonly #waiting: Waiting[] = [];
+  /** Whom the runs come after that were in here since it was empty. */
+  readonly #lines = new Map<string, Awaited[]>();
   readonly #store: RunStore;
 
   constructor(store: RunStore) {
@@ -37,8 +43,14 @@ export class RunQueue {
 
   add(waiting: Waiting): void {
     const since = performance.now();
-    const awaited = waiting.after.map((earlier) => ({ ...earlier, since }));
-    this.#waiting.push({ ...waiting, awaited });
+    const awaited = waiting.after.map((earlier) => ({
+      ...earlier,
+      since,
+      before: this.#lines.get(earlier.agentId) ?? []
+    }));
+    if (this.#waiting.length === 0) this.#lines.clear();
+    this.#lines.set(waiting.record.agent_id, awaited);
+    this.#waiting.push(waiting);
   }
 
   /** Takes a run out; undefined when it is not in here. */
@@ -68,24 +80,31 @@ export class RunQueue {
   next(kind: RunRecord['kind']): Waiting | number | undefined {
     let soonest: number | undefined;
     for (const waiting of this.#waiting) {
-      if (waiting.record.kind !== kind) continue;
-      const rests = waiting.awaited.map((earlier) => this.#restMs(earlier));
-      const rest = Math.max(0, ...rests);
+      const { agent_id: id, kind: its } = waiting.record;
+      if (its !== kind) continue;
+      const rest = this.#restOf(this.#lines.get(id) ?? []);
       if (rest === 0) return waiting;
       soonest = Math.min(soonest ?? rest, rest);
     }
     return soonest === Number.POSITIVE_INFINITY ? undefined : soonest;
   }
 
-  /** Until those behind it may start; infinite while it has not ended. */
+  #restOf(awaited: Awaited[]): number {
+    return Math.max(0, ...awaited.map((one) => this.#restMs(one)));
+  }
+
+  /** Until those behind it may start; infinite while it is not over. */
   #restMs(awaited: Awaited, now = performance.now()): number {
     const { agentId, delayMs, since } = awaited;
     if (awaited.ended === undefined) {
       const isThere = this.#store.has(agentId);
       if (!isThere && now - since < announcedMs)
         return announcedMs - (now - since);
-      if (isThere && !this.#store.outcomeOf(agentId))
-        return Number.POSITIVE_INFINITY;
+      const outcome = isThere ? this.#store.outcomeOf(agentId) : undefined;
+      if (isThere && !outcome) return Number.POSITIVE_INFINITY;
+      // Who ended in line had not waited for those before it.
+      const rest = outcome?.started_at ? 0 : this.#restOf(awaited.before);
+      if (rest > 0) return rest;
       awaited.ended = now;
     }
     return Math.max(0, awaited.ended + delayMs - now);

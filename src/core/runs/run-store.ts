@@ -130,6 +130,7 @@ export class RunStore {
   }
 
   outcomeOf(agentId: string): Outcome | undefined {
+    if (!isAgentId(agentId)) return undefined;
     return readJson<Outcome>(join(this.directoryOf(agentId), 'outcome.json'));
   }
 

@@ -1,6 +1,8 @@
+import { existsSync } from 'node:fs';
 import type { Reply } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
 import { soon } from '../soon.ts';
+import { chatDirectory } from './create-chat.ts';
 import { Limits, type Said } from './limits.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
@@ -215,6 +217,14 @@ export class RunTracker {
         directory,
         place: record.owner.place,
         justEnded: this.#limits.knows(id) || isFresh(directory)
+      });
+    // Else its own server did so before it started.
+    const chat = chatDirectory(directory);
+    if (!claim?.supervisor && existsSync(chat))
+      await processes.stop({
+        directory: chat,
+        place: record.owner.place,
+        justEnded: isFresh(chat)
       });
     try {
       await settle(id, this.#with);

@@ -60,7 +60,13 @@ export interface RunRecord {
   worktree?: Worktree;
   /** The template its arguments come from: then its stdout is its answer. */
   template?: string;
+  /** Its program, when that is another one than its engine's. */
+  program?: string;
   squad?: Membership;
+  /** A member whose session is a chat, which has been told its role. */
+  in_chat?: true;
+  /** It waits for others to end before it wants a place. */
+  comes_after?: true;
   /** First line of the prompt, or of a member's task. */
   task: string;
   prompt_chars: number;

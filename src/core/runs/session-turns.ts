@@ -2,7 +2,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Usage } from '../../plugin.ts';
-import { createOnce, readIfThere, remove } from '../state/atomic-file.ts';
+import {
+  createOnce,
+  readIfThere,
+  remove,
+  syncDirectory
+} from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import type { Outcome, RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
@@ -17,7 +22,7 @@ const pendingMs = 10_000;
  * exclusively: two servers can never continue one session at once, and
  * nothing has to be unlocked after a crash.
  *
- * @returns false while the turn before is not over
+ * @returns false while a turn before is not over
  */
 export async function reserveTurn(
   engine: string,
@@ -29,29 +34,30 @@ export async function reserveTurn(
   const directory = turnsDirectory(engine, sessionId, store);
   ensureDirectory(directory);
   const last = turnsIn(directory).at(-1) ?? 0;
-  const before = last === 0 ? undefined : join(directory, String(last));
-  if (before && (await isBusy(before, store, tracker))) return false;
+  for (const holder of openHolders(directory, last, store)) {
+    const run = await tracker.run(holder);
+    if (!run?.outcome) return false;
+  }
   return createOnce(join(directory, String(last + 1)), agentId);
 }
 
 /**
  * Takes the next turn of a session for an agent that will wait for its time.
- * @returns the agent that has the turn before, if there is one
+ * @returns the agents whose turns before are not over
  */
 export function lineUp(
   engine: string,
   sessionId: string,
   agentId: string,
   store: RunStore
-): string | undefined {
+): string[] {
   const directory = turnsDirectory(engine, sessionId, store);
   ensureDirectory(directory);
   for (;;) {
-    const last = turnsIn(directory).at(-1);
-    if (createOnce(join(directory, String((last ?? 0) + 1)), agentId))
-      return last === undefined
-        ? undefined
-        : readIfThere(join(directory, String(last)));
+    const last = turnsIn(directory).at(-1) ?? 0;
+    if (!createOnce(join(directory, String(last + 1)), agentId)) continue;
+    syncDirectory(directory);
+    return openHolders(directory, last, store);
   }
 }
 
@@ -121,13 +127,29 @@ function turnsIn(directory: string): number[] {
     .sort((a, b) => a - b);
 }
 
-async function isBusy(
-  turn: string,
-  store: RunStore,
-  tracker: RunTracker
-): Promise<boolean> {
-  const holder = readIfThere(turn) ?? '';
-  if (store.has(holder)) return !(await tracker.run(holder))?.outcome;
+/**
+ * Those up to a turn that have no recorded end, newest first. Who has had its
+ * turn came after all before it; who ended in line did not.
+ */
+function openHolders(
+  directory: string,
+  last: number,
+  store: RunStore
+): string[] {
+  const open: string[] = [];
+  for (const turn of turnsIn(directory).reverse()) {
+    if (turn > last) continue;
+    const path = join(directory, String(turn));
+    const holder = readIfThere(path) ?? '';
+    const outcome = store.has(holder) ? store.outcomeOf(holder) : undefined;
+    if (outcome?.started_at) break;
+    const isThere = store.has(holder) || isAnnounced(path);
+    if (!outcome && isThere) open.push(holder);
+  }
+  return open;
+}
+
+function isAnnounced(turn: string): boolean {
   const { mtimeMs } = statSync(turn);
   return Math.abs(Date.now() - mtimeMs) < pendingMs;
 }

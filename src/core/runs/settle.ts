@@ -58,12 +58,21 @@ export async function settle(
   const concluded = await conclude(record, directory, engine, said, store);
   const settled_by = processes.self;
   const outcome = withoutSecrets({ ...concluded, settled_by }, journal);
+  if (record.in_chat) noteChat(record, outcome, store);
   if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
-  if (record.squad) noteFirstTurn(record, outcome, store);
   addEvent(directory, { type: 'finished', status: outcome.status });
   await journalEnd(record, outcome, directory, journal);
   store.close(agentId);
   return outcome;
+}
+
+/** Before the end is known, so that who goes on then finds it. */
+function noteChat(record: RunRecord, outcome: Outcome, store: RunStore): void {
+  try {
+    noteFirstTurn(record, outcome, store);
+  } catch {
+    // A full disk may not keep a run from ending.
+  }
 }
 
 /** An engine's last words may hold a key, and an error goes to many places. */
@@ -185,7 +194,8 @@ async function conclude(
     classify: classifyWith(engine),
     label: record.label,
     versioned: engine?.kind === 'cli' && engine.probe?.verified !== undefined,
-    maySayNothing: record.template !== undefined
+    maySayNothing: record.template !== undefined,
+    isMember: record.squad !== undefined
   });
   const result = await saveResult(engine, directory, reply);
   const started = claim?.supervisor ? startedAt(directory) : undefined;
@@ -199,7 +209,8 @@ async function conclude(
     session_id:
       reply.sessionId ??
       record.session_id ??
-      chatOf(directory) ??
+      // One that was made for it and never heard of it is not its own.
+      (started && chatOf(directory)) ??
       begun(record, directory),
     ...usageOf(reply, usageBefore(record, store)),
     cost_usd: reply.costUsd ?? null,

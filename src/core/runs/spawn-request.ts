@@ -35,11 +35,13 @@ export interface SpawnRequest {
   continues?: { agentId: string | null; sessionId: string } | undefined;
   /** In the place of the registered engine of that name. */
   as?: CliEngine | undefined;
-  /** The file that this engine is made from. */
+  /** The file that this engine is made from; else it has another program. */
   template?: string | undefined;
   /** What lists and logs call it; default: the prompt's first line. */
   task?: string | undefined;
   squad?: Membership | undefined;
+  /** Of a squad whose members have chats. */
+  inChat?: boolean | undefined;
   /** Its caller has been told of other agents already. */
   isWarned?: boolean | undefined;
   /** Those that have to end before it starts. */

@@ -137,9 +137,13 @@ export class Spawner {
     const command = registry.commandOf(engine);
     if (processes.locate(command)) return undefined;
     const how = engine.install ? ` Install it with: ${engine.install}` : '';
+    const missing =
+      basename(command) === command
+        ? `no program "${command}" on PATH`
+        : `${command} is no program that can be run`;
     return {
       code: 'not_installed',
-      message: `${labelOf(engine)} is not installed: no program "${basename(command)}" on PATH.${how}`
+      message: `${labelOf(engine)} is not installed: ${missing}.${how}`
     };
   }
 

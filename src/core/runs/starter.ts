@@ -1,24 +1,20 @@
-import { existsSync } from 'node:fs';
 import type { Witness } from '../changes/witness.ts';
-import { EngineFault } from '../engines/engine-fault.ts';
 import { withChat } from './create-chat.ts';
-import { notLaunched } from './not-launched.ts';
-import { Places } from './places.ts';
 import {
-  type ProgramDependencies,
-  programOf,
-  silenceLimitOf
-} from './program.ts';
+  type LaunchDependencies,
+  launchRun,
+  notLaunched
+} from './launch-run.ts';
+import { Places } from './places.ts';
 import { notPrepared, type RunRecord, type RunStatus } from './run.ts';
 import {
-  addEvent,
   claimNeverStarts,
   claimOf,
+  noteReady,
   requestStop
 } from './run-files.ts';
 import { RunQueue, type Waiting } from './run-queue.ts';
 import type { RunStore } from './run-store.ts';
-import { type StdinDependencies, tellAnew } from './stdin.ts';
 
 const droppedWithUs = {
   why: 'disconnect' as const,
@@ -28,9 +24,7 @@ const droppedWithUs = {
 /** Longer than a contended place is waited for: others come first so long. */
 const turnMs = 150;
 
-export interface StarterDependencies
-  extends ProgramDependencies,
-    StdinDependencies {
+export interface StarterDependencies extends LaunchDependencies {
   store: RunStore;
   witness: Witness;
   /** CLI agents at work at once, in the whole workspace. */
@@ -83,14 +77,29 @@ export class RunStarter {
       const next = this.#queue.next(places.kind);
       if (typeof next === 'number') this.#pumpIn(next);
       if (!next || typeof next === 'number') return;
-      const place = this.#givesWay(places)
-        ? 'contended'
-        : places.take(next.record.agent_id, this.#ours(places.kind));
+      const place = this.#placeFor(next, places);
       // At a random moment, or two servers would meet again and again.
       if (place === 'contended') this.#pumpIn(40 + Math.random() * 80);
       if (place !== 'taken') return;
       this.drop(next.record.agent_id);
       this.#start(next);
+    }
+  }
+
+  /** Never throws: what is queued stays so while the disk takes nothing. */
+  #placeFor(
+    { record, after }: Waiting,
+    places: Places
+  ): 'taken' | 'full' | 'contended' {
+    const directory = this.#directoryOf(record);
+    try {
+      const place = this.#givesWay(places)
+        ? 'contended'
+        : places.take(record.agent_id, this.#ours(places.kind));
+      if (place !== 'taken' && after.length > 0) noteReady(directory);
+      return place;
+    } catch {
+      return 'contended';
     }
   }
 
@@ -185,35 +194,9 @@ export class RunStarter {
   }
 
   #launch(waiting: Waiting): void {
-    const { record, request, engine } = waiting;
-    const { processes } = this.#with;
-    const id = record.agent_id;
-    const directory = this.#directoryOf(record);
+    const { record } = waiting;
     const done = () => void this.#over(record);
-    try {
-      // Else the system would say that the program is missing.
-      if (!existsSync(record.cwd)) throw new Error(`${record.cwd} is gone`);
-      tellAnew(waiting, this.#with);
-      addEvent(directory, { type: 'started', engine: engine.name });
-      const { ended } = processes.launch({
-        agentId: id,
-        directory,
-        ...programOf(engine, request, record, directory, this.#with),
-        cwd: record.cwd,
-        timeoutSeconds: record.timeout_seconds,
-        idleTimeoutSeconds: silenceLimitOf(record),
-        outputLimitBytes: record.output_limit_bytes,
-        stopWithUs: record.on_disconnect === 'stop'
-      });
-      ended.then(done, (error: unknown) => {
-        notLaunched(directory, error);
-        done();
-      });
-    } catch (error) {
-      const isFault = error instanceof EngineFault;
-      notLaunched(directory, error, isFault ? notPrepared : undefined);
-      queueMicrotask(done);
-    }
+    void launchRun(waiting, this.#directoryOf(record), this.#with).then(done);
   }
 
   /** It has ended, or will never start: then nothing of it is left behind. */

@@ -154,17 +154,10 @@ function fromRegistry(
   if (registered.kind === 'api') return { engine: registered };
   const { engineCommand: command } = settings;
   const own = role.engine === undefined ? command : undefined;
-  const engine: CliEngine =
+  const engine =
     own === undefined
       ? registered
-      : {
-          ...registered,
-          command: programAt(own, workspace),
-          args: (request) => [
-            ...registry.argumentsBefore(registered),
-            ...registered.args(request)
-          ]
-        };
+      : registry.withProgram(registered, programAt(own, workspace));
   const { createChat, resumes } = engine;
   return {
     engine,

@@ -203,16 +203,29 @@ function chat(
   const first = store.recordOf(id)?.engine === engine.name ? id : null;
   const holders = holdersOf(engine.name, id, store);
   const last = holders.findLast((holder) => store.has(holder)) ?? first;
-  // An API remembers nothing: its chats are the turns on our disk, and one
-  // whose first turn failed would not know its role.
-  const begun = store.outcomeOf(id)?.status ?? 'completed';
-  if (engine.kind === 'api' && (first === null || begun !== 'completed'))
-    throw new HostError(
-      'no_session',
-      `There is no chat "${id}" with ${engine.name} in this workspace.`,
-      'Leave chatId out for a new chat.'
-    );
+  if (engine.kind === 'api') checkOwnChat(id, engine.name, store);
   return { id, lastAgent: last };
+}
+
+/**
+ * An API remembers nothing: its chats are the turns on our disk, each named
+ * after its first agent. One that was no member, or failed, knows no role.
+ */
+function checkOwnChat(id: string, engine: string, store: RunStore): void {
+  const record = store.recordOf(id);
+  const its = record?.engine === engine ? record.session_id : null;
+  const beginner = its === null ? undefined : store.recordOf(its);
+  const begun = its === null ? undefined : store.outcomeOf(its);
+  const isChat =
+    beginner?.in_chat && (begun?.status ?? 'completed') === 'completed';
+  if (its === id && isChat) return;
+  throw new HostError(
+    'no_session',
+    `There is no chat "${id}" with ${engine} in this workspace.`,
+    isChat
+      ? `That agent had a later turn: give the chat's own chatId, "${its}".`
+      : 'Leave chatId out for a new chat.'
+  );
 }
 
 function shown(workspace: string, cwd: string): string {

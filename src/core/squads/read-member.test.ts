@@ -8,7 +8,7 @@ import {
 } from '../../testing/temp-workspace.ts';
 import { type Facts, tellWithin } from '../runs/fit.ts';
 import type { Outcome, Run, RunRecord } from '../runs/run.ts';
-import { readMember } from './read-member.ts';
+import { readMembers } from './read-member.ts';
 import type { Squad } from './squad-store.ts';
 
 let workspace: TempWorkspace;
@@ -40,13 +40,10 @@ async function told(
   room = { chars: 20_000, bytes: Number.POSITIVE_INFINITY },
   refused?: string
 ): Promise<Facts> {
-  const report = await readMember({
-    squad: squad(stateMode),
-    member,
-    run,
-    directory: workspace.path,
-    refused
-  });
+  const directory = workspace.path;
+  const source = { squad: squad(stateMode), member, run, directory, refused };
+  const [report] = await readMembers([source]);
+  if (!report) throw new Error('No report');
   return tellWithin([{ answer: report.full, least: 0 }], room);
 }
 
@@ -131,6 +128,16 @@ describe('the chat that can go on', () => {
     expect(await chatIdOf(ended({ session_id: 's' }))).toBe('s');
     const failed = { status: 'failed', session_id: 's' } as const;
     expect(await chatIdOf(ended(failed))).toBe('s');
+  });
+
+  test('may not know its role when the first run went wrong', async () => {
+    write('result.txt', '');
+    const failed = { status: 'failed', session_id: 's' } as const;
+    expect((await told(ended(failed), 'stateful')).message).toContain('role');
+    const later = ended(failed, { session_id: 's' });
+    expect(await told(later, 'stateful')).not.toHaveProperty('message');
+    const unknown = ended({ status: 'failed', session_id: null });
+    expect(await told(unknown, 'stateful')).not.toHaveProperty('message');
   });
 
   test('is the one that was asked for, from the start', async () => {

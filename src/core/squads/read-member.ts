@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Answer, Facts, Part } from '../runs/fit.ts';
+import { askedChatOf, chatIdOf } from '../runs/chat-id.ts';
+import { type Answer, evenShare, type Facts, type Part } from '../runs/fit.ts';
 import { endsPart, linePart } from '../runs/parts.ts';
-import { errorCut, inlineChars } from '../runs/report.ts';
+import { errorCut, inlineChars, reachOf } from '../runs/report.ts';
 import type { Outcome, Run } from '../runs/run.ts';
 import { readWords } from '../runs/words.ts';
 import { readEnds, sizeOf } from '../state/text-file.ts';
@@ -30,8 +31,49 @@ export interface MemberSource {
   refused?: string | undefined;
 }
 
-/** What a member has to say, read once. */
-export async function readMember(source: MemberSource): Promise<MemberReport> {
+/** Members that are read at once. */
+const batch = 16;
+
+/**
+ * What members have to say, read once, and of each no more than an answer
+ * with all of them has room for.
+ */
+export async function readMembers(
+  sources: MemberSource[]
+): Promise<MemberReport[]> {
+  const runs = sources.flatMap(({ run }) => run ?? []);
+  const reach = { words: reachOf(runs), all: reachOfAll(sources) };
+  const reports: MemberReport[] = [];
+  for (let from = 0; from < sources.length; from += batch) {
+    const some = sources.slice(from, from + batch);
+    const read = some.map((source) => readMember(source, reach));
+    reports.push(...(await Promise.all(read)));
+  }
+  return reports;
+}
+
+/** No character, as we count them, takes more bytes of UTF-8. */
+const longestCharacter = 3;
+
+/** Of all texts, the characters that a long one may have. */
+function reachOfAll(sources: MemberSource[]): number {
+  const needs = sources.flatMap(({ run, directory }) =>
+    run?.outcome
+      ? [
+          ...(run.record.template ? [] : [run.outcome.result_chars]),
+          ...['stdout', 'stderr'].map(
+            (name) => sizeOf(join(directory, name)) / longestCharacter
+          )
+        ]
+      : []
+  );
+  return Math.min(inlineChars, evenShare(needs, inlineChars));
+}
+
+async function readMember(
+  source: MemberSource,
+  reach: { words: number; all: number }
+): Promise<MemberReport> {
   const { squad, member, run, directory, refused } = source;
   const status = run ? memberStatusOf(run, directory) : 'error';
   const head = {
@@ -53,17 +95,26 @@ export async function readMember(source: MemberSource): Promise<MemberReport> {
     return { full: told, words: told, bare };
   }
   const { outcome } = run;
-  const words = await readWords(directory, outcome, { reach: inlineChars });
-  const outputs = [
-    await rawPart('rawStdout', join(directory, 'stdout')),
-    await rawPart('rawStderr', join(directory, 'stderr'))
-  ];
+  const words = await readWords(directory, outcome, { reach: reach.words });
+  const stdout = await rawPart(
+    'rawStdout',
+    join(directory, 'stdout'),
+    reach.all
+  );
+  const stderr = await rawPart(
+    'rawStderr',
+    join(directory, 'stderr'),
+    reach.all
+  );
+  const result = words.filed('result');
+  const output = run.record.template
+    ? [together(stdout, result), stderr]
+    : [stdout, stderr, result];
   const error = (told: Parameters<Answer>[0]) => errorOf(outcome, told);
   return {
     full: (told) => ({
       ...head,
-      ...Object.assign({}, ...outputs.map((part) => told(part))),
-      ...told(words.filed('result')),
+      ...Object.assign({}, ...output.map((part) => told(part))),
       ...tail,
       ...error(told)
     }),
@@ -82,17 +133,16 @@ const nothing = { rawStdout: '', rawStderr: '', result: '' };
 /** Where it can go on; some CLIs take any other id for a new chat. */
 function chatFacts(run: Run | undefined): Facts {
   if (!run) return { chatId: null };
-  const { agent_id, session_id, kind } = run.record;
-  // The chat of an API is named after its first agent.
-  const asked = session_id === agent_id ? null : session_id;
-  const seen = run.outcome?.session_id ?? null;
-  // It has begun with an answer only.
-  const begun = kind === 'api' ? null : seen;
-  if (run.outcome?.status !== 'completed') return { chatId: asked ?? begun };
-  if (seen === null || asked === null || seen === asked)
-    return { chatId: seen ?? asked };
-  return { chatId: seen, message: elsewhere(asked) };
+  const chatId = chatIdOf(run);
+  const asked = askedChatOf(run.record);
+  if (chatId === null || chatId === asked) return { chatId };
+  if (asked !== null) return { chatId, message: elsewhere(asked) };
+  const isWhole = run.outcome?.status === 'completed';
+  return isWhole ? { chatId } : { chatId, message: badStart };
 }
+
+const badStart =
+  "The chat's first turn failed or was stopped: it may not know its role. For a new chat, leave chatId out.";
 
 function elsewhere(asked: string): string {
   return `It did not go on in the chat "${asked}": chatId is another one, where it may not know its role. For a new chat, leave chatId out.`;
@@ -106,11 +156,26 @@ function errorOf(
   return { error_code, ...told(linePart('error', error, errorCut)) };
 }
 
+/** A template's answer is its output, trimmed: the same words count once. */
+function together(output: Part, answer: Part): Part {
+  return {
+    chars: output.chars,
+    within: ({ chars, bytes }) => {
+      const room = { chars, bytes: bytes / 2 };
+      return { ...output.within(room), ...answer.within(room) };
+    }
+  };
+}
+
 /** A file's text, verbatim; cut, it says how much there is and where. */
-async function rawPart(name: string, path: string): Promise<Part> {
+async function rawPart(
+  name: string,
+  path: string,
+  reach: number
+): Promise<Part> {
   if (!existsSync(path)) return { chars: 0, within: () => ({ [name]: '' }) };
   const bytes = sizeOf(path);
-  const ends = await readEnds(path, inlineChars, inlineChars, bytes);
+  const ends = await readEnds(path, reach, reach, bytes);
   return endsPart(name, ends, {
     mark: '\n\n… [cut] …\n\n',
     tell: () => ({

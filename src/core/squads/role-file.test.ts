@@ -131,7 +131,11 @@ test('the model "inherit" of other programs is none', () => {
 
 test.each([
   ['no closing line', '---\nname: x\n\nYou test.', 'no closing line "---"'],
-  ['a colon too many', '---\ntags: x\nname: a: b\n---\n', 'at line 3, column'],
+  [
+    'a colon too many',
+    '---\ntags: x\nname: a: b\n---\n',
+    'at line 3, column 7; a text with ": " in it has to stand in quotes'
+  ],
   ['a tab for indentation', '---\nname:\n\t- x\n---\n', 'Tabs'],
   [
     'a key that is there twice',

@@ -1,4 +1,5 @@
 import type { Access } from '../../plugin.ts';
+import { messageOf } from '../errors.ts';
 
 /** A brief that is put in front of a task. */
 export interface Role {
@@ -77,11 +78,24 @@ function keysOf(head: string, parse: ParseYaml): Record<string, unknown> {
   if (head.length > longestHead)
     throw new Error(`its head is longer than ${longestHead} characters`);
   // With the line of "---", the parser counts lines as an editor does.
-  const found = parse(`\n${head}`);
+  const found = parsed(`\n${head}`, parse);
   if (found === null || found === undefined) return {};
   if (typeof found !== 'object' || Array.isArray(found))
     throw new Error('its head is no list of keys and values');
   return { ...found };
+}
+
+function parsed(head: string, parse: ParseYaml): unknown {
+  try {
+    return parse(head);
+  } catch (error) {
+    const [said = ''] = messageOf(error).split('\n');
+    // Many briefs have such a description, which other programs let pass.
+    const hint = /nested mappings/i.test(said)
+      ? '; a text with ": " in it has to stand in quotes'
+      : '';
+    throw new Error(`${said.replace(/:$/, '')}${hint}`);
+  }
 }
 
 /** @throws Error for a list, an object or binary data */

@@ -108,14 +108,16 @@ test('a broken file hides itself only, and the built-in role it replaces', async
     {
       id: 'tester',
       path: at('agents/tester.md'),
-      problem: expect.stringMatching(/^Nested mappings .* line 2, column 7$/),
+      problem: expect.stringMatching(
+        /^Nested .* line 2, column 7; .* in quotes$/
+      ),
       from: 'workspace',
       replacesBuiltIn: true
     }
   ]);
   const [fault] = list.faults;
   expect(fault && describeFault(fault)).toMatch(
-    /agents\/tester\.md cannot be used: .* column 7\. The built-in role "tester" does not take its place\.$/
+    /agents\/tester\.md cannot be used: .* in quotes\. The built-in role "tester" does not take its place\.$/
   );
 });
 

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import fs, { existsSync, readFileSync, statSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -48,6 +49,29 @@ test('its file is for its owner alone, in a folder that git passes over', () => 
     return existsSync(path) && readFileSync(path, 'utf8').trim() === '*';
   });
   expect(ignored).toBe(true);
+});
+
+test('its name is on the disk, too, before an agent can be', () => {
+  const { openSync, fdatasyncSync } = fs;
+  const paths = new Map<number, string>();
+  const synced: string[] = [];
+  fs.openSync = (path, ...how) => {
+    const descriptor = openSync(path, ...how);
+    paths.set(descriptor, String(path));
+    return descriptor;
+  };
+  fs.fdatasyncSync = (descriptor) => {
+    synced.push(paths.get(descriptor) ?? '');
+    fdatasyncSync(descriptor);
+  };
+  syncBuiltinESMExports();
+  try {
+    store.create(squadOf(store.newId()));
+  } finally {
+    Object.assign(fs, { openSync, fdatasyncSync });
+    syncBuiltinESMExports();
+  }
+  expect(synced.at(-1)).toBe(join(workspace.path, '.agents/squads'));
 });
 
 test('one is never written over another', () => {

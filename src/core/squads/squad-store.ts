@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { createOnce, readIfThere, remove } from '../state/atomic-file.ts';
+import {
+  createOnce,
+  readIfThere,
+  remove,
+  syncDirectory
+} from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 
 export interface SquadMember {
@@ -41,6 +46,7 @@ export class SquadStore {
     const text = `${JSON.stringify(squad, null, 2)}\n`;
     if (!createOnce(this.#pathOf(squad.squadId), text))
       throw new Error(`There is a squad ${squad.squadId} already`);
+    syncDirectory(this.#directory);
   }
 
   /** Takes back a squad of which nothing was started. */

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HostError, messageOf, storageError } from '../errors.ts';
+import type { Run } from '../runs/run.ts';
 import type { Spawned, SpawnRequest } from '../runs/spawn-request.ts';
 import {
   type PlannedMember,
@@ -20,6 +21,8 @@ export interface SquadsDependencies extends PlanningTools {
 
 export interface StartedSquad {
   squad: Squad;
+  /** The members' agents as they were when they were spawned. By agent id. */
+  begun: Map<string, Run>;
   /** Why a member has no agent: the disk took no more. By agent id. */
   refused: Map<string, string>;
   /** What the caller should know of other agents. */
@@ -89,25 +92,35 @@ export class Squads {
     const planned = await planMembers(request.members, this.#with);
     const squad = this.#written(planned, request.metadata);
     const turns = new Turns(settings, store);
+    const begun = new Map<string, Run>();
     const refused = new Map<string, string>();
     let warning: string | undefined;
     for (const [index, member] of planned.entries()) {
       try {
         const after = this.#turnOf(member, turns);
-        const isWarned = warning !== undefined;
         const of = { squadId: squad.squadId, index };
         const request = this.#requestFor(member, of);
+        const isWarned = isFollowed(planned, index);
         const spawned = await spawn({ ...request, after, isWarned });
+        if (spawned.failure) turns.pass(member);
+        else begun.set(member.agentId, spawned);
         warning ??= spawned.warning;
       } catch (error) {
+        // Once its record is there it runs, or is told how it ended.
+        if (store.has(member.agentId)) continue;
         turns.giveBack(member);
-        if (index === 0) squads.discard(squad.squadId);
         // What refuses the first refuses all; later ones are told with theirs.
-        if (index === 0 || !(error instanceof HostError)) throw error;
-        refused.set(member.agentId, `${messageOf(error)} ${error.hint}`);
+        if (index === 0) squads.discard(squad.squadId);
+        if (index === 0) throw error;
+        refused.set(member.agentId, reasonOf(error));
       }
     }
-    return { squad, refused, ...(warning === undefined ? {} : { warning }) };
+    return {
+      squad,
+      begun,
+      refused,
+      ...(warning === undefined ? {} : { warning })
+    };
   }
 
   #written(
@@ -162,6 +175,7 @@ export class Squads {
       cwd: engine.kind === 'cli' ? cwd : undefined,
       timeoutSeconds: this.#with.settings.timeoutSeconds,
       squad: { squadId, memberId: memberId(squadId, index), roleId: role.id },
+      inChat: this.#with.settings.stateMode === 'stateful',
       createChat: member.createChat,
       failure,
       ...(chat
@@ -169,6 +183,17 @@ export class Squads {
         : {})
     };
   }
+}
+
+/** One look for other writers in a directory is enough: when all are there. */
+function isFollowed(planned: PlannedMember[], index: number): boolean {
+  const { cwd } = planned[index] ?? {};
+  return planned.some((member, its) => its > index && member.cwd === cwd);
+}
+
+function reasonOf(error: unknown): string {
+  const hint = error instanceof HostError ? ` ${error.hint}` : '';
+  return `${messageOf(error)}${hint}`;
 }
 
 function memberId(squadId: string, index: number): string {

@@ -87,7 +87,7 @@ describe('members on one chat', () => {
       [],
       [],
       ['agent0 +0'],
-      ['agent2 +0']
+      ['agent2 +0', 'agent0 +0']
     ]);
   });
 
@@ -124,4 +124,19 @@ describe('members on one chat', () => {
     expect(after).toEqual([{ agentId: 'one', delayMs: 0 }]);
     expect(holdersOf('free', 'chat', store)).toEqual(['one', 'three']);
   });
+});
+
+test('nobody in a row comes after one that gave its turn back, or has passed', () => {
+  const turns = new Turns(
+    { executionMode: 'sequential', sequentialDelayMs: 0 },
+    store
+  );
+  const take = (agentId: string) =>
+    turns.take({ engine: free, agentId }).map((earlier) => earlier.agentId);
+  expect(take('one')).toEqual([]);
+  expect(take('two')).toEqual(['one']);
+  turns.giveBack({ engine: free, agentId: 'two' });
+  expect(take('three')).toEqual(['one']);
+  turns.pass({ engine: free, agentId: 'three' });
+  expect(take('four')).toEqual(['one']);
 });

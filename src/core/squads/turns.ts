@@ -23,6 +23,8 @@ export class Turns {
   readonly #store: RunStore;
   /** The last one of each row. */
   readonly #last = new Map<string, string>();
+  /** In the row of who asked last, the one before it. */
+  #before: string | undefined;
 
   constructor(manner: Manner, store: RunStore) {
     this.#manner = manner;
@@ -32,15 +34,16 @@ export class Turns {
   /** @throws the system's error when the disk does not take it. */
   take({ agentId, engine, chat, failure }: InTurn): Earlier[] {
     if (failure) return [];
-    const after: Earlier[] = [];
-    const inChat =
-      chat &&
-      // An API's chat has a first turn before anybody stands in its line.
-      (lineUp(engine.name, chat.id, agentId, this.#store) ?? chat.lastAgent);
-    if (inChat) after.push({ agentId: inChat, delayMs: 0 });
+    const inChat = chat
+      ? lineUp(engine.name, chat.id, agentId, this.#store)
+      : [];
+    // An API's chat is named after its first agent, which stands in no line.
+    if (chat && engine.kind === 'api') inChat.push(chat.id);
+    const after = inChat.map((agentId): Earlier => ({ agentId, delayMs: 0 }));
     const row = this.#rowOf(engine);
     if (row === undefined) return after;
     const previous = this.#last.get(row);
+    this.#before = previous;
     this.#last.set(row, agentId);
     const { sequentialDelayMs: delayMs } = this.#manner;
     if (previous !== undefined) after.push({ agentId: previous, delayMs });
@@ -50,6 +53,15 @@ export class Turns {
   /** Of a member that was not started after all. */
   giveBack({ agentId, engine, chat }: InTurn): void {
     if (chat) leaveLine(engine.name, chat.id, agentId, this.#store);
+    this.pass({ agentId, engine });
+  }
+
+  /** Of the last one to ask, which has ended at once: nobody comes after it. */
+  pass({ agentId, engine }: Pick<InTurn, 'agentId' | 'engine'>): void {
+    const row = this.#rowOf(engine);
+    if (row === undefined || this.#last.get(row) !== agentId) return;
+    if (this.#before === undefined) this.#last.delete(row);
+    else this.#last.set(row, this.#before);
   }
 
   #rowOf(engine: Engine): string | undefined {

@@ -71,7 +71,7 @@ test('a file at fault is told once on stderr, the others are listed', async () =
   const { code, stdout, stderr } = await troupe(['roles']);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /^troupe: The role \S+ cannot be used: Nested .* column 7\. The built-in role "architect" does not take its place\.\n$/
+    /^troupe: The role \S+ cannot be used: Nested .* column 7; .* in quotes\. The built-in role "architect" does not take its place\.\n$/
   );
   expect(stderr).toContain(path);
   expect(lineOf(stdout, 'architect')).toBe('');
@@ -160,3 +160,27 @@ test('doctor names roles and templates at fault, and exits 1', async () => {
     squads[0]
   ]);
 });
+
+test.each([
+  ['run.template', 'agent | jq .', '"|" outside quotes'],
+  ['run.template', 'agent <%= promt %>', 'promt is not defined'],
+  ['chat.template', 'agent create-chat > chat', '">" outside quotes']
+])(
+  'doctor tells what is wrong in %s before a squad needs it',
+  async (name, text, problem) => {
+    workspace.write('run.template', 'agent');
+    workspace.write('chat.template', 'agent create-chat');
+    const path = workspace.write(name, text);
+    const squad = {
+      stateMode: 'stateful',
+      runTemplatePath: 'run.template',
+      createChatTemplatePath: 'chat.template'
+    };
+    workspace.write('troupe.config.json', JSON.stringify({ squad }));
+    const { code, stdout } = await troupe(['doctor', '--json']);
+    expect(code).toBe(1);
+    const { squads } = JSON.parse(stdout);
+    expect(squads).toEqual([expect.stringContaining(problem)]);
+    expect(squads[0]).toContain(path);
+  }
+);

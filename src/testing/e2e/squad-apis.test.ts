@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiWorkspace, createApiWorkspace } from '../api-workspace.ts';
+import {
+  type ApiWorkspace,
+  createApiWorkspace,
+  ended,
+  spawnApi
+} from '../api-workspace.ts';
 import type { McpClient } from '../mcp-client.ts';
 import { fails, says, saysInHalves } from '../provider-fake/answers.ts';
 import type { ApiName, Asked } from '../provider-fake/asked.ts';
@@ -134,6 +139,26 @@ describe.each(engines)('a squad of %s', (ENGINE) => {
       'Well begun.',
       later('Eager.')
     ]);
+  });
+
+  test('has its chat under the name of the first turn alone', async () => {
+    const chatId = await begun('Open.');
+    fake().plan(later('Follow.'), says('Following.'));
+    const { agentId } = await startMember(server, critic('Follow.', chatId));
+    const said = await refusal(server, [critic('Lost.', agentId)]);
+    expect(said).toMatchObject({ error_code: 'no_session' });
+    expect(said.error).toContain(`There is no chat "${agentId}"`);
+    expect(said.hint).toContain(`"${chatId}"`);
+  });
+
+  test('has no chat that began without a role', async () => {
+    const prompt = `No ${ENGINE} role.`;
+    fake().plan(prompt, says('Fine.'));
+    const id = await spawnApi(server, ENGINE, prompt);
+    await ended(server, id);
+    const said = await refusal(server, [critic('Ask.', id)]);
+    expect(said).toMatchObject({ error_code: 'no_session' });
+    expect(said.hint).toContain('Leave chatId out');
   });
 
   test('has no chat that nobody began, or whose beginning failed', async () => {

@@ -143,4 +143,5 @@ test('in stateless mode no chat is made', async () => {
   expect((await agents.call('Alone.')).argv.join(' ')).not.toContain('resume');
   const chat = join(workspace.path, '.agents/spawns', member.agentId, 'chat');
   expect(existsSync(chat)).toBe(false);
+  expect(existsSync(join(workspace.path, '.agents/sessions'))).toBe(false);
 });

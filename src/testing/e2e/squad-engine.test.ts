@@ -87,6 +87,33 @@ test('ENGINE_COMMAND is the program, with the arguments of the engine', async ()
   expect((await callOf(client, 'special')).name).toBe('claude');
 });
 
+test('continue_agent goes on with the program that ENGINE_COMMAND named', async () => {
+  workspace.program(
+    'own-codex',
+    "process.env.RAN_BY = 'own-codex'; require('./codex');"
+  );
+  const engines = { codex: { args: ['-c', 'x=1'] } };
+  workspace.write('.trouperc.json', JSON.stringify({ engines }));
+  const first = await start({
+    ENGINE: 'codex',
+    ENGINE_COMMAND: '../bin/own-codex'
+  });
+  let { agentId } = await startMember(first, { roleId: 'tester', task: 'x' });
+  await first.close();
+  // Another server, which would start others with the engine's own.
+  const second = await start();
+  for (const prompt of ['Go on.', 'And on.']) {
+    const input = { agent_id: agentId, prompt };
+    const { data, text } = await second.call('continue_agent', input);
+    agentId = String(data.agent_id);
+    const { argv, env } = await agents.call(prompt);
+    expect(argv.slice(0, 3), text).toEqual(['-c', 'x=1', 'exec']);
+    expect(argv).toContain('resume');
+    expect(env.RAN_BY).toBe('own-codex');
+    await second.call('wait_for_agents', { agent_ids: [agentId] });
+  }
+});
+
 describe('a flag wins over the environment, and that over the file:', () => {
   const file = () =>
     workspace.write('.trouperc.json', '{"squad": {"engine": "copilot"}}');

@@ -141,6 +141,7 @@ describe.each([
       number % 2 === 1 ? '[[say short]]' : `m${number} [[lines 400]]`;
     const squad = await answered(6, asks);
     expect(charsIn(squad)).toBeLessThanOrEqual(20_000);
+    expect(squad.message).toContain('next_offset');
     for (const [index, member] of squad.members.entries()) {
       if (index % 2 === 1) await expectAll(member);
       else expect(member).toMatchObject({ result: 'short' });

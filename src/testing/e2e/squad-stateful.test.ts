@@ -67,6 +67,9 @@ describe.each([
 
     const again = await startMember(server, member('Go on.', chatId));
     expect(again).toMatchObject({ status: 'completed', chatId });
+    const { agentId: agent_id } = again;
+    const { data } = await server.call('result', { agent_id });
+    expect(data).toMatchObject({ chatId, roleId: again.roleId });
     const gone = await agents.call('Go on.');
     expect(gone.stdin.startsWith(later('Go on.'))).toBe(true);
     expect(gone.argv.slice(-resumed('').length)).toEqual(
@@ -74,11 +77,23 @@ describe.each([
     );
   });
 
+  test('is told with a warning when its first turn fails', async () => {
+    const server = await start({ ENGINE });
+    const bad = await startMember(server, member('Bad. [[exit 4]]'));
+    expect(bad).toMatchObject({ status: 'error', chatId: expect.any(String) });
+    expect(bad.message).toContain('may not know its role');
+    const { chatId } = bad;
+    const good = await startMember(server, member('Good.', chatId));
+    expect(good).toMatchObject({ status: 'completed', chatId });
+    expect(good).not.toHaveProperty('message');
+  });
+
   test('keeps its id when a turn fails, and can go on', async () => {
     const server = await start({ ENGINE });
     const { chatId } = await startMember(server, member('Begin.'));
     const bad = await startMember(server, member('Bad. [[exit 4]]', chatId));
     expect(bad).toMatchObject({ status: 'error', chatId });
+    expect(bad).not.toHaveProperty('message');
     const { env } = (await agents.call('Begin.')) ?? {};
     expect(env?.TROUPE_AGENT_ID).toBeDefined();
     const good = await startMember(server, member('Good.', chatId));

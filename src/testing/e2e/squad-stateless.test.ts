@@ -53,9 +53,10 @@ test('members are answered in the order they were asked for', async () => {
   agents.open('b');
   await endOf('middle');
   agents.open('a');
-  const { squadId, members } = await answering;
+  const { squadId, members, message } = await answering;
 
   expect(squadId).toMatch(/^squad-[0-9a-f]{8}$/);
+  expect(message).toBeUndefined();
   const expected = [
     ['tester', '.', 'one'],
     ['builder', 'apps/api', 'two'],

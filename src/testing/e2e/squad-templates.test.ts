@@ -97,7 +97,7 @@ test('a program is looked for in the workspace when it is a path', async () => {
   const client = await start('tools/agent.cjs');
   const missing = await startMember(client, ask('One.'));
   expect(missing).toMatchObject({ status: 'error' });
-  expect(missing.error).toContain('no program "agent.cjs"');
+  expect(missing.error).toContain(`${file} is no program that can be run`);
   chmodSync(file, 0o755);
   const member = { ...ask('Two.'), cwd: 'inner' };
   expect(await startMember(client, member)).toMatchObject({
@@ -187,6 +187,8 @@ describe('a member', () => {
     });
     const member = await startMember(client, ask('Wait.'));
     expect(member).toMatchObject({ status: 'timeout', result: '' });
+    expect(member.error).toContain('PROCESS_TIMEOUT_MS');
+    expect(member.error).not.toContain('larger timeout');
   });
 
   test('fails when its program is missing, and the others run', async () => {
@@ -200,16 +202,28 @@ describe('a member', () => {
     });
   });
 
-  test('has no session that continue_agent could go on with', async () => {
-    const client = await start('true', { ENGINE: 'claude' });
-    const { agentId } = await startMember(client, ask('One.'));
-    const { isError, data } = await client.call('continue_agent', {
-      agent_id: agentId,
-      prompt: 'More.'
-    });
-    expect(isError).toBe(true);
-    expect(data.error_code).toBe('no_session');
-  });
+  test.each([
+    ['true', 'stateless', /start_squad_members again.*its task/],
+    [
+      'echo <%= newChatId %>',
+      'stateful',
+      /start_squad_members with chatId "[0-9a-f-]{36}".*a new one/
+    ]
+  ])(
+    'does not go on by continue_agent: %j, %s',
+    async (template, STATE_MODE, what) => {
+      const client = await start(template, { ENGINE: 'claude', STATE_MODE });
+      const { agentId } = await startMember(client, ask('One.'));
+      const { isError, data } = await client.call('continue_agent', {
+        agent_id: agentId,
+        prompt: 'More.'
+      });
+      expect(isError).toBe(true);
+      expect(data.error_code).toBe('no_session');
+      expect(data.error).toContain(`Agent ${agentId} (Claude) came from a `);
+      expect(data.hint).toMatch(what);
+    }
+  );
 
   test('runs on the template, whatever engine its role names', async () => {
     const program = squadProgram(workspace);

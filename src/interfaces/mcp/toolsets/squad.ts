@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { hasToolset } from '../../../config.ts';
 import type { Form } from '../../../core/runs/fit.ts';
 import { listPart } from '../../../core/runs/parts.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import {
   type MemberReport,
-  readMember
+  readMembers
 } from '../../../core/squads/read-member.ts';
 import type { StartedSquad } from '../../../core/squads/squads.ts';
 import type { Host } from '../../../host.ts';
@@ -68,8 +69,7 @@ function startTool(host: Host): Tool {
   return defineTool({
     name: 'start_squad_members',
     title: 'Start squad members',
-    description:
-      'Starts several agents, each with a role from list_roles and a task of its own, and answers when all have ended: status ("completed": exit code 0), result, rawStdout and rawStderr of each. Give them separate files to edit. Those that take longer than your client waits go on: wait_for_agents with the squadId gives the rest.',
+    description: `Starts several agents, each with a role from list_roles and a task of its own, and answers when all have ended: status ("completed": exit code 0), result, rawStdout and rawStderr of each. Give them separate files to edit. Those that take longer than your client waits go on${hasToolset(host.config, 'runs') ? ': wait_for_agents with the squadId gives the rest' : ''}.`,
     input: z.strictObject({
       members: z.array(members[stateMode]).min(1).max(mostMembers),
       metadata: z
@@ -86,7 +86,9 @@ function startTool(host: Host): Tool {
     },
     handle: async ({ members, metadata, background }, context) => {
       const started = await host.squads.start({ members, metadata });
-      const runs = await settled(host, started, background === true, context);
+      const runs = background
+        ? await spawned(host, started)
+        : await settled(host, started, context);
       return answer(host, started, runs, context.clientName);
     }
   });
@@ -96,9 +98,8 @@ function startTool(host: Host): Tool {
 async function settled(
   host: Host,
   { squad, refused }: StartedSquad,
-  isBackground: boolean,
   context: ToolContext
-): Promise<Map<string, Run>> {
+): Promise<Run[]> {
   const agentIds = squad.members
     .map(({ agentId }) => agentId)
     .filter((id) => !refused.has(id));
@@ -107,41 +108,49 @@ async function settled(
     {
       agentIds,
       mode: 'all',
-      seconds: isBackground ? 0 : Number.POSITIVE_INFINITY,
+      seconds: Number.POSITIVE_INFINITY,
       name: squad.squadId
     },
     context
   );
-  return new Map(
-    [...finished, ...waiting].map((run) => [run.record.agent_id, run])
+  return [...finished, ...waiting];
+}
+
+/** As they were spawned: those that could not be have ended. */
+async function spawned(
+  host: Host,
+  { squad, begun }: StartedSquad
+): Promise<Run[]> {
+  const runs = squad.members.map(
+    ({ agentId }) => begun.get(agentId) ?? host.tracker.run(agentId)
   );
+  return (await Promise.all(runs)).filter((run) => run !== undefined);
 }
 
 async function answer(
   host: Host,
   { squad, refused, warning }: StartedSquad,
-  runs: Map<string, Run>,
+  runs: Run[],
   clientName: string
 ) {
-  const reports = await Promise.all(
-    squad.members.map((member) =>
-      readMember({
-        squad,
-        member,
-        run: runs.get(member.agentId),
-        directory: host.store.directoryOf(member.agentId),
-        refused: refused.get(member.agentId)
-      })
-    )
+  const byId = new Map(runs.map((run) => [run.record.agent_id, run]));
+  const reports = await readMembers(
+    squad.members.map((member) => ({
+      squad,
+      member,
+      run: byId.get(member.agentId),
+      directory: host.store.directoryOf(member.agentId),
+      refused: refused.get(member.agentId)
+    }))
   );
   const { squadId } = squad;
-  const open = [...runs.values()].filter(({ outcome }) => !outcome).length;
+  const open = runs.filter(({ outcome }) => !outcome).length;
   const messages = [
     ...(warning === undefined ? [] : [warning]),
     ...(open === 0
       ? []
       : [
-          `${open} of ${squad.members.length} have not ended. Next: wait_for_agents {"squadId":"${squadId}"}; nothing is lost.`
+          `${open} of ${squad.members.length} have not ended. ${next(host, squadId)}`
         ])
   ];
   const form = (
@@ -152,9 +161,14 @@ async function answer(
     least,
     answer: (told) => {
       const members = reports.map((report) => report[kind](told));
+      // While the rest is measured there are no texts: counted as cut.
+      const isWhole = members.every(
+        (row) => 'result' in row && !('next_offset' in row)
+      );
+      const cut = isWhole || kind === 'bare' ? [] : [readOn];
       return {
         squadId,
-        ...said(...messages, ...brief),
+        ...said(...messages, ...brief, ...cut),
         ...(kind === 'bare' ? told(listPart('members', members)) : { members })
       };
     }
@@ -166,9 +180,19 @@ async function answer(
   ]);
 }
 
+/** What has no tool here has a command. */
+function next({ config }: Host, squadId: string): string {
+  return hasToolset(config, 'runs')
+    ? `Next: wait_for_agents {"squadId":"${squadId}"}; nothing is lost.`
+    : 'They go on; the toolset "runs", which has wait_for_agents, is not served here, so the user has to ask "troupe list" and "troupe result".';
+}
+
 function notAll(squadId: string): string {
   return `Where members_total is told, not all have a row here; .agents/squads/${squadId}.json has one for each.`;
 }
+
+const readOn =
+  'A result with next_offset is cut: call result with its agentId and that as offset to read on.';
 
 const outputElsewhere =
   'Told without rawStdout and rawStderr, as there is no room: they lie in .agents/spawns/<agentId>/stdout and stderr.';

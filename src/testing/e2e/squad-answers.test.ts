@@ -1,0 +1,80 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type McpClient, startServer } from '../mcp-client.ts';
+import { startMember, startSquad, waitForSquad } from '../squad-call.ts';
+import { squadProgram } from '../squad-program.ts';
+import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
+
+let workspace: TempWorkspace;
+let server: McpClient;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  workspace.write('agents/tester.md', 'Test it.');
+  workspace.write('run.template', 'squaddie "<%= task %>"');
+  squadProgram(workspace);
+});
+
+afterEach(async () => {
+  expect(server.impurities).toEqual([]);
+  await server.close();
+  workspace.remove();
+});
+
+async function start(...flags: string[]): Promise<McpClient> {
+  const env = { RUN_TEMPLATE_PATH: 'run.template', ENGINE: 'squaddie' };
+  server = await startServer(workspace, { env, flags });
+  return server;
+}
+
+const tester = (task: string) => ({ roleId: 'tester', task });
+
+test.each([19_000, 60_000])(
+  "a template's answer is its output, so %d characters count once",
+  async (chars) => {
+    const client = await start();
+    const member = await startMember(client, tester(`[[chars ${chars}]]`));
+    const { rawStdout, result, ...more } = member;
+    if (chars < 20_000) {
+      expect(rawStdout).toBe(`${'x'.repeat(chars)}\n`);
+      expect(result).toBe('x'.repeat(chars));
+      expect(more).not.toHaveProperty('truncated');
+      return;
+    }
+    expect(rawStdout.length).toBeLessThanOrEqual(20_000);
+    expect(rawStdout.length).toBeGreaterThan(19_000);
+    expect(result.length).toBeGreaterThan(19_000);
+    expect(more).toMatchObject({
+      truncated: true,
+      total_chars: chars,
+      rawStdout_bytes: chars + 1
+    });
+  }
+);
+
+test('in the background members are as they began, however soon they end', async () => {
+  const client = await start();
+  const squad = await startSquad(client, Array(12).fill(tester('At once.')), {
+    background: true
+  });
+  for (const member of squad.members) {
+    expect(['running', 'queued']).toContain(member.status);
+    const { rawStdout, rawStderr, result } = member;
+    expect([rawStdout, rawStderr, result]).toEqual(['', '', '']);
+  }
+  const results = await waitForSquad(client, squad.squadId);
+  expect(results).toHaveLength(12);
+});
+
+describe('without the toolset that follows agents,', () => {
+  test('nobody is sent to a tool that is not served', async () => {
+    const client = await start('--toolsets', 'squad');
+    const { tools } = await client.request('tools/list');
+    expect(JSON.stringify(tools)).not.toContain('wait_for_agents');
+    const { message } = await startSquad(client, [tester('Go.')], {
+      background: true
+    });
+    expect(message).toContain('"runs"');
+    expect(message).toContain('troupe list');
+    expect(message).not.toContain('Next:');
+  });
+});

@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type McpClient, startServer } from '../mcp-client.ts';
+import { startMember } from '../squad-call.ts';
+import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
+
+let workspace: TempWorkspace;
+let server: McpClient;
+
+beforeEach(async () => {
+  workspace = createTempWorkspace();
+  workspace.write('agents/tester.md', 'You test.');
+  const env = { ENGINE: 'rehearsal', STATE_MODE: 'stateful' };
+  server = await startServer(workspace, { env });
+});
+
+afterEach(async () => {
+  await server.close();
+  expect(server.impurities).toEqual([]);
+  expect(server.stderr).toBe('');
+  workspace.remove();
+});
+
+test('a rehearsed chat goes on, and says which turn it is', async () => {
+  const { chatId = null } = await startMember(server, {
+    roleId: 'tester',
+    task: 'say One.'
+  });
+  const again = { roleId: 'tester', task: 'say Two.', chatId };
+  const { status, result, ...rest } = await startMember(server, again);
+  expect([status, rest.chatId]).toEqual(['completed', chatId]);
+  expect(result).toContain('(turn 2 of this session)');
+});
+
+test.each(['0badc0de', 'no-such-chat', '..'])(
+  'a rehearsed chat that nobody began, "%s", is told, and nothing is written for it',
+  async (chatId) => {
+    const asked = { roleId: 'tester', task: 'say Hello.', chatId };
+    expect(await startMember(server, asked)).toMatchObject({
+      status: 'error',
+      error_code: 'spawn_failed',
+      error: `There is no session "${chatId}" in this workspace.`,
+      rawStderr: '',
+      result: ''
+    });
+    const turns = join('.agents/spawns', chatId, 'turns.jsonl');
+    expect(existsSync(join(workspace.path, turns))).toBe(false);
+  }
+);
