@@ -161,7 +161,7 @@ describe('it is refused with its name and the reason:', () => {
     expect(message).toContain(`The template ${path} cannot be used: `);
     expect(message).toContain(reason);
     expect(message).toMatch(/[^.:]\.$/);
-    expect(hint).toContain('Nothing was started.');
+    expect(hint).toContain('docs/templates.md');
   });
 
   test('a file that is gone', async () => {
