@@ -3,36 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Reply } from '../../plugin.ts';
+import { recordWith } from '../../testing/run-facts.ts';
 import { Limits, type Said } from './limits.ts';
-import type { RunRecord } from './run.ts';
 
-const record: RunRecord = {
-  v: 1,
-  agent_id: '0badcafe',
-  engine: 'codex',
-  label: 'Codex',
-  kind: 'cli',
-  model: null,
-  access: 'full',
-  enforcement: 'enforced',
-  tools: null,
-  cwd: '/',
-  task: 'x',
-  prompt_chars: 1,
-  system_prompt: null,
-  timeout_seconds: 60,
-  idle_timeout_seconds: 0,
-  retry_seconds: 8,
-  output_limit_bytes: 100,
-  on_disconnect: 'keep',
-  request_id: null,
-  created_at: '2026-01-01T00:00:00.000Z',
-  owner: { pid: 1, start: '', place: '' },
-  parent: null,
-  depth: 1,
-  continues: null,
-  session_id: null
-};
+const record = recordWith({ retry_seconds: 8 });
 const patient = { ...record, timeout_seconds: 0 };
 const why = { code: 'provider_error', message: 'Broken' } as const;
 const working: Reply = { text: '', finished: false };
