@@ -107,6 +107,6 @@ export class RunQueue {
       if (rest > 0) return rest;
       awaited.ended = now;
     }
-    return Math.max(0, awaited.ended + delayMs - now);
+    return Math.max(0, delayMs - (now - awaited.ended));
   }
 }
