@@ -60,6 +60,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     settings: { configFile: config.file ?? null, prices: config.prices },
     maxConcurrent: config.maxConcurrent,
     maxConcurrentApi: config.maxConcurrentApi,
+    onProblem: logProblem,
     onEnded: (id) => {
       tracker.look(id).catch(logProblem);
       starter.pump();

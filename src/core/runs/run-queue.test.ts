@@ -121,3 +121,39 @@ describe('who comes after another', () => {
     expect(idOf(queue.next('cli'))).toBe(a);
   });
 });
+
+/** How often a run is looked up on the disk. */
+class WatchedStore extends RunStore {
+  looks = 0;
+  override has(agentId: string): boolean {
+    this.looks += 1;
+    return super.has(agentId);
+  }
+}
+
+test('of a long line in which many have ended, each is looked at once', () => {
+  const watched = new WatchedStore(join(workspace.path, '.agents'));
+  store = watched;
+  queue = new RunQueue(store);
+  const ids = Array.from({ length: 20 }, (_, n) => `000000${n + 10}`);
+  for (const [place, id] of ids.entries())
+    add(
+      id,
+      ids
+        .slice(0, place)
+        .reverse()
+        .map((agentId) => ({ agentId, delayMs: 0 }))
+    );
+  for (const id of ids) queue.drop(id);
+  for (const id of ids.slice(1)) end(id);
+  add(
+    a,
+    [...ids].reverse().map((agentId) => ({ agentId, delayMs: 0 }))
+  );
+  watched.looks = 0;
+  expect(queue.next('cli')).toBeUndefined();
+  expect(watched.looks).toBeLessThanOrEqual(ids.length);
+  end(ids[0] ?? '');
+  expect(idOf(queue.next('cli'))).toBe(a);
+  expect(watched.looks).toBeLessThanOrEqual(ids.length * ids.length);
+});

@@ -89,8 +89,14 @@ export class RunQueue {
     return soonest === Number.POSITIVE_INFINITY ? undefined : soonest;
   }
 
+  /** The oldest first: while it is not over, the others need no look. */
   #restOf(awaited: Awaited[]): number {
-    return Math.max(0, ...awaited.map((one) => this.#restMs(one)));
+    let longest = 0;
+    for (const one of awaited.toReversed()) {
+      longest = Math.max(longest, this.#restMs(one));
+      if (longest === Number.POSITIVE_INFINITY) break;
+    }
+    return longest;
   }
 
   /** Until those behind it may start; infinite while it is not over. */
@@ -106,6 +112,7 @@ export class RunQueue {
       const rest = outcome?.started_at ? 0 : this.#restOf(awaited.before);
       if (rest > 0) return rest;
       awaited.ended = now;
+      awaited.before = [];
     }
     return Math.max(0, delayMs - (now - awaited.ended));
   }

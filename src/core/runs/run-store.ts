@@ -80,6 +80,7 @@ export class RunStore {
     ensureDirectory(this.drafts);
     const marked = this.#mark(agentId);
     const draft = temporaryName(join(this.drafts, agentId));
+    let place = draft;
     try {
       mkdirSync(draft, { mode: 0o700 });
       writeNew(join(draft, 'prompt.txt'), prompt);
@@ -94,10 +95,11 @@ export class RunStore {
       }
       writeNew(join(draft, 'record.json'), toText(record), true);
       renameSync(draft, this.directoryOf(agentId));
+      place = this.directoryOf(agentId);
       syncDirectory(this.#spawns);
       return true;
     } catch (error) {
-      rmSync(draft, { recursive: true, force: true });
+      rmSync(place, { recursive: true, force: true });
       const taken = ['ENOTEMPTY', 'EEXIST'].includes(errnoOf(error) ?? '');
       if (marked && !taken) this.close(agentId);
       if (taken) return false;

@@ -5,7 +5,7 @@ import type { Usage } from '../../plugin.ts';
 import {
   createOnce,
   readIfThere,
-  remove,
+  replaceFile,
   syncDirectory
 } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
@@ -34,7 +34,7 @@ export async function reserveTurn(
   const directory = turnsDirectory(engine, sessionId, store);
   ensureDirectory(directory);
   const last = turnsIn(directory).at(-1) ?? 0;
-  for (const holder of openHolders(directory, last, store)) {
+  for (const holder of openHolders(engine, sessionId, last, store)) {
     const run = await tracker.run(holder);
     if (!run?.outcome) return false;
   }
@@ -57,11 +57,11 @@ export function lineUp(
     const last = turnsIn(directory).at(-1) ?? 0;
     if (!createOnce(join(directory, String(last + 1)), agentId)) continue;
     syncDirectory(directory);
-    return openHolders(directory, last, store);
+    return openHolders(engine, sessionId, last, store);
   }
 }
 
-/** Takes back the turn of an agent that will never be there. */
+/** Leaves the turn of an agent that will never be there to nobody. */
 export function leaveLine(
   engine: string,
   sessionId: string,
@@ -71,7 +71,8 @@ export function leaveLine(
   const directory = turnsDirectory(engine, sessionId, store);
   for (const turn of turnsIn(directory)) {
     const path = join(directory, String(turn));
-    if (readIfThere(path) === agentId) remove(path);
+    // Its number stays used: others have counted it.
+    if (readIfThere(path) === agentId) replaceFile(path, '');
   }
 }
 
@@ -113,9 +114,9 @@ export function holdersOf(
   store: RunStore
 ): string[] {
   const directory = turnsDirectory(engine, sessionId, store);
-  return turnsIn(directory).map(
-    (turn) => readIfThere(join(directory, String(turn))) ?? ''
-  );
+  return turnsIn(directory)
+    .map((turn) => readIfThere(join(directory, String(turn))) ?? '')
+    .filter((holder) => holder !== '');
 }
 
 /** Numbers of the turns so far, in order. */
@@ -129,29 +130,35 @@ function turnsIn(directory: string): number[] {
 
 /**
  * Those up to a turn that have no recorded end, newest first. Who has had its
- * turn came after all before it; who ended in line did not.
+ * turn came after all before it; who ended in line did not. A session that is
+ * named after its first agent begins with that, which stands in no line.
  */
 function openHolders(
-  directory: string,
+  engine: string,
+  sessionId: string,
   last: number,
   store: RunStore
 ): string[] {
+  const directory = turnsDirectory(engine, sessionId, store);
   const open: string[] = [];
   for (const turn of turnsIn(directory).reverse()) {
     if (turn > last) continue;
     const path = join(directory, String(turn));
-    const holder = readIfThere(path) ?? '';
-    const outcome = store.has(holder) ? store.outcomeOf(holder) : undefined;
-    if (outcome?.started_at) break;
+    const holder = readIfThere(path);
+    if (!holder) continue;
+    const outcome = store.outcomeOf(holder);
+    if (outcome?.started_at) return open;
     const isThere = store.has(holder) || isAnnounced(path);
     if (!outcome && isThere) open.push(holder);
   }
+  const isFirst = store.recordOf(sessionId)?.engine === engine;
+  if (isFirst && !store.outcomeOf(sessionId)) open.push(sessionId);
   return open;
 }
 
 function isAnnounced(turn: string): boolean {
-  const { mtimeMs } = statSync(turn);
-  return Math.abs(Date.now() - mtimeMs) < pendingMs;
+  const file = statSync(turn, { throwIfNoEntry: false });
+  return file !== undefined && Math.abs(Date.now() - file.mtimeMs) < pendingMs;
 }
 
 function turnsDirectory(

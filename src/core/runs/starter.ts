@@ -1,4 +1,5 @@
 import type { Witness } from '../changes/witness.ts';
+import { messageOf } from '../errors.ts';
 import { withChat } from './create-chat.ts';
 import {
   type LaunchDependencies,
@@ -31,6 +32,7 @@ export interface StarterDependencies extends LaunchDependencies {
   maxConcurrent: number;
   /** The same for API agents. */
   maxConcurrentApi: number;
+  onProblem: (problem: unknown) => void;
   /** Called when a run that we started has ended. */
   onEnded: (agentId: string) => void;
 }
@@ -49,6 +51,8 @@ export class RunStarter {
   #retryAt = 0;
   #lastEnd = Number.NEGATIVE_INFINITY;
   #closed = false;
+  /** Told once, however often it is met. */
+  #problem = '';
 
   constructor(dependencies: StarterDependencies) {
     this.#with = dependencies;
@@ -86,7 +90,10 @@ export class RunStarter {
     }
   }
 
-  /** Never throws: what is queued stays so while the disk takes nothing. */
+  /**
+   * Never throws: what is queued stays so while the disk takes nothing. One
+   * whose folder is gone holds up nobody.
+   */
   #placeFor(
     { record, after }: Waiting,
     places: Places
@@ -98,7 +105,12 @@ export class RunStarter {
         : places.take(record.agent_id, this.#ours(places.kind));
       if (place !== 'taken' && after.length > 0) noteReady(directory);
       return place;
-    } catch {
+    } catch (error) {
+      const { store, onProblem } = this.#with;
+      if (!store.has(record.agent_id)) this.drop(record.agent_id);
+      const problem = messageOf(error);
+      if (problem !== this.#problem) onProblem(error);
+      this.#problem = problem;
       return 'contended';
     }
   }

@@ -40,8 +40,19 @@ export function tellAnew(
   dependencies: StdinDependencies
 ): void {
   if (engine.kind !== 'api' || after.length === 0) return;
+  checkChat(record, dependencies.store);
   const path = join(dependencies.store.directoryOf(record.agent_id), 'stdin');
   replaceFile(path, stdinOf(engine, request, record, dependencies));
+}
+
+/** An API's chat whose first turn failed would not know its role. */
+function checkChat({ in_chat, session_id: chat }: RunRecord, store: RunStore) {
+  if (!in_chat || chat === null) return;
+  const first = store.outcomeOf(chat);
+  if (first && first.status !== 'completed')
+    throw new Error(
+      `the first turn of the chat ${chat} ended as ${first.status}, so it has no role to go on with; leave chatId out for a new chat`
+    );
 }
 
 function taskOf(

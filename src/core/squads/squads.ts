@@ -188,7 +188,13 @@ export class Squads {
 /** One look for other writers in a directory is enough: when all are there. */
 function isFollowed(planned: PlannedMember[], index: number): boolean {
   const { cwd } = planned[index] ?? {};
-  return planned.some((member, its) => its > index && member.cwd === cwd);
+  return planned
+    .slice(index + 1)
+    .some((member) => member.cwd === cwd && isWriter(member));
+}
+
+function isWriter({ engine, role, failure }: PlannedMember): boolean {
+  return engine.kind === 'cli' && role.access !== 'read' && !failure;
 }
 
 function reasonOf(error: unknown): string {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiEngine, CliEngine } from '../../plugin.ts';
+import { outcomeWith, recordWith } from '../../testing/run-facts.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
@@ -106,8 +107,15 @@ describe('members on one chat', () => {
   });
 
   test('come after who began it, where nobody has gone on yet', () => {
-    const first = { id: 'agentx', lastAgent: 'agentx' };
-    expect(taken([{ engine: api, chat: first }])).toEqual([['agentx +0']]);
+    const id = '0badcafe';
+    store.create(recordWith({ agent_id: id, engine: 'api' }), 'x', 'x');
+    const begun = { engine: api, chat: { id, lastAgent: id } };
+    expect(taken([begun, begun])).toEqual([
+      [`${id} +0`],
+      ['agent0 +0', `${id} +0`]
+    ]);
+    store.end(id, outcomeWith());
+    expect(taken([begun])).toEqual([['agent1 +0', 'agent0 +0']]);
   });
 
   test('do not come after one that gave its turn back', () => {

@@ -37,8 +37,6 @@ export class Turns {
     const inChat = chat
       ? lineUp(engine.name, chat.id, agentId, this.#store)
       : [];
-    // An API's chat is named after its first agent, which stands in no line.
-    if (chat && engine.kind === 'api') inChat.push(chat.id);
     const after = inChat.map((agentId): Earlier => ({ agentId, delayMs: 0 }));
     const row = this.#rowOf(engine);
     if (row === undefined) return after;

@@ -141,6 +141,33 @@ describe.each(engines)('a squad of %s', (ENGINE) => {
     ]);
   });
 
+  test('does not go on in a chat whose first turn was canceled meanwhile', async () => {
+    const slow = saysInHalves('Never', ' said.');
+    fake().plan(first('Held.'), slow.answer);
+    const background = async (member: ReturnType<typeof critic>) => {
+      const more = { background: true };
+      const { squadId, members } = await startSquad(server, [member], more);
+      return { squadId, agent_id: members[0]?.agentId ?? '' };
+    };
+    const begin = await background(critic('Held.'));
+    await saidWith(first('Held.'));
+    const line = await background(critic('In line.', begin.agent_id));
+    const other = await background(critic('Given up.', begin.agent_id));
+    await server.call('cancel_agent', { agent_id: other.agent_id });
+    const prompt = 'Past the line.';
+    const { data } = await server.call('continue_agent', {
+      agent_id: other.agent_id,
+      prompt
+    });
+    expect(data).toMatchObject({ error_code: 'session_busy' });
+    await server.call('cancel_agent', { agent_id: begin.agent_id });
+    const [late] = await waitForSquad(server, line.squadId);
+    expect(late).toMatchObject({ status: 'failed' });
+    expect(late?.error).toContain('the first turn of the chat');
+    for (const said of [prompt, later('In line.'), later('Given up.')])
+      expect(fake().asked(said)).toEqual([]);
+  });
+
   test('has its chat under the name of the first turn alone', async () => {
     const chatId = await begun('Open.');
     fake().plan(later('Follow.'), says('Following.'));

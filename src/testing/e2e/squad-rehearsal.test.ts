@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type McpClient, startServer } from '../mcp-client.ts';
-import { startMember } from '../squad-call.ts';
+import { startMember, startSquad } from '../squad-call.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 
 let workspace: TempWorkspace;
@@ -48,3 +48,21 @@ test.each(['0badc0de', 'no-such-chat', '..'])(
     expect(existsSync(join(workspace.path, turns))).toBe(false);
   }
 );
+
+test('a rehearsed chat whose first turn is at work is waited for', async () => {
+  const tester = (task: string) => ({ roleId: 'tester', task });
+  const first = [tester('sleep 2\nsay One.')];
+  const squad = await startSquad(server, first, { background: true });
+  const [begun] = squad.members;
+  const chatId = begun?.agentId ?? '';
+  const again = await startMember(server, { ...tester('say Two.'), chatId });
+  expect(again.status).toBe('completed');
+  const { data } = await server.call('result', { agent_id: chatId });
+  expect(data).toMatchObject({ status: 'completed' });
+  const { data: later } = await server.call('result', {
+    agent_id: again.agentId
+  });
+  expect(Date.parse(String(later.started_at))).toBeGreaterThanOrEqual(
+    Date.parse(String(data.completed_at))
+  );
+});
