@@ -31,19 +31,21 @@ const member = {
     .describe('Inside the workspace; default: its root')
 };
 
-const chatId = z
-  .string()
-  .max(256)
-  .nullish()
-  .describe(
-    'From an earlier answer: that chat goes on, with the task; default: a new one'
-  );
-
 /** The schema shows chats only where there are chats. */
 const members = {
-  stateless: z.strictObject(member),
-  stateful: z.strictObject({ ...member, chatId })
+  stateless: () => z.strictObject(member),
+  stateful: () => z.strictObject({ ...member, chatId: chatId() })
 };
+
+function chatId() {
+  return z
+    .string()
+    .max(256)
+    .nullish()
+    .describe(
+      'From an earlier answer: that chat goes on, with the task; default: a new one'
+    );
+}
 
 export function squadTools(host: Host): Tool[] {
   return [
@@ -71,7 +73,7 @@ function startTool(host: Host): Tool {
     title: 'Start squad members',
     description: `Starts several agents, each with a role from list_roles and a task of its own, and answers when all have ended: status ("completed": exit code 0), result, rawStdout and rawStderr of each. Give them separate files to edit. Those that take longer than your client waits go on${hasToolset(host.config, 'runs') ? ': wait_for_agents with the squadId gives the rest' : ''}.`,
     input: z.strictObject({
-      members: z.array(members[stateMode]).min(1).max(mostMembers),
+      members: z.array(members[stateMode]()).min(1).max(mostMembers),
       metadata: z
         .record(z.string(), z.unknown())
         .optional()
