@@ -64,7 +64,7 @@ async function engineOf(
     registry,
     template: await readTemplate(path),
     engineCommand: undefined,
-    workspace: '/work',
+    workspace: '/project',
     variables: ['SOME_VARIABLE'],
     values: { roleId: 'tester', task: 'the task', SOME_VARIABLE: 'set' },
     awaitsChat: false,
@@ -172,11 +172,13 @@ test('the user’s program stands in front', async () => {
 });
 
 test('a path of a program starts at the workspace', async () => {
-  expect(await engineOf('./bin/x y')).toMatchObject({ command: '/work/bin/x' });
+  expect(await engineOf('./bin/x y')).toMatchObject({
+    command: '/project/bin/x'
+  });
   const engineCommand = './bin/x';
   const engine = await engineOf('./bin/x y', { engineCommand });
-  expect(engine.command).toBe('/work/bin/x');
+  expect(engine.command).toBe('/project/bin/x');
   expect(engine.args(request)).toEqual(['y']);
-  expect(programAt('x', '/work')).toBe('x');
-  expect(programAt('/bin/x', '/work')).toBe('/bin/x');
+  expect(programAt('x', '/project')).toBe('x');
+  expect(programAt('/bin/x', '/project')).toBe('/bin/x');
 });

@@ -14,7 +14,7 @@ const values: Values = {
   prompt: 'Do "it".\nNow.',
   task: 'it',
   roleId: 'tester',
-  cwd: '/work/a b',
+  cwd: '/project/a b',
   chatId: undefined,
   newChatId: undefined,
   model: undefined
@@ -70,14 +70,14 @@ test.each([
   ['a <%= chatId ?? "none" %>', ['a', 'none']],
   ['a <%= null %> <%= 0 %> <%= false %>', ['a', '0', 'false']],
   ['a <%= it.chatId %> <%= it["roleId"] %>', ['a', 'tester']],
-  ['a <%= cwd %>', ['a', '/work/a b']],
+  ['a <%= cwd %>', ['a', '/project/a b']],
   ['a $HOME "$HOME" ~ *', ['a', '$HOME', '$HOME', '~', '*']],
   ['a\n\n\tb\r\n  c', ['a', 'b', 'c']],
   ['\ufeffa\u00a0b c', ['a\u00a0b', 'c']],
   ['a <%# a "comment" of\n`two` <%- lines | %> b', ['a', 'b']],
   ["a <% /* it's one too */ %> b", ['a', 'b']],
   ['a <% for (const x of [1, 2]) { %>-x<%= x %> <% } %>', ['a', '-x1', '-x2']],
-  ['<%= roleId %> <%= cwd %>', ['tester', '/work/a b']]
+  ['<%= roleId %> <%= cwd %>', ['tester', '/project/a b']]
 ])('%j is %j', async (text, words) => {
   expect(await rendered(text)).toEqual(words);
 });
