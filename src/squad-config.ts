@@ -67,9 +67,6 @@ export function squadSettingsOf(
 ): SquadSettings {
   return {
     ...squad,
-    engine: squad.engine,
-    engineCommand: squad.engineCommand,
-    executionMode: squad.executionMode,
     runTemplatePath: templatePath(workspace, runTemplatePath),
     createChatTemplatePath: templatePath(workspace, createChatTemplatePath),
     timeoutSeconds: processTimeoutMs / 1000

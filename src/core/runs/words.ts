@@ -38,6 +38,11 @@ const fully: CutWords = {
   })
 };
 
+const shortly: CutWords = {
+  mark: '\n\n… [cut] …\n\n',
+  tell: ({ next }) => ({ truncated: true, next_offset: next })
+};
+
 function withFile(path: string): CutWords {
   return {
     mark: shortly.mark,
@@ -49,11 +54,6 @@ function withFile(path: string): CutWords {
     })
   };
 }
-
-const shortly: CutWords = {
-  mark: '\n\n… [cut] …\n\n',
-  tell: ({ next }) => ({ truncated: true, next_offset: next })
-};
 
 export async function readWords(
   directory: string,
