@@ -2,7 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  describe,
+  expect,
+  test,
+  vi
+} from 'vitest';
 import { needing } from '../../testing/needs.ts';
 import { until } from '../../testing/until.ts';
 import { locate } from './locate.ts';
@@ -72,6 +80,16 @@ describe.each([
     const pid = start('sleep', ['100']);
     expect(processEntry(pid, useProc)).toEqual(entryOf(pid));
     expect(entryOf(pid)?.start).not.toBe('');
+  });
+
+  testHere('tells the same start in every time zone', () => {
+    const pid = start('sleep', ['100']);
+    const startIn = (zone: string) => {
+      vi.stubEnv('TZ', zone);
+      return processEntry(pid, useProc)?.start;
+    };
+    expect(startIn('Asia/Tokyo')).toBe(startIn('America/New_York'));
+    vi.unstubAllEnvs();
   });
 
   testHere('knows nothing of a number nobody has', () => {

@@ -29,7 +29,10 @@ export function processTable(useProc = hasProc()): ProcessEntry[] {
   return entries;
 }
 
-/** One process, or undefined when there is none with that number. */
+/**
+ * One process, or undefined when there is none with that number.
+ * @throws when `ps` cannot be asked
+ */
 export function processEntry(
   pid: number,
   useProc = hasProc()
@@ -38,8 +41,11 @@ export function processEntry(
   if (useProc) return procEntry(pid);
   try {
     return parsePs(runPs('-p', String(pid)))[0];
-  } catch {
-    return undefined;
+  } catch (error) {
+    // Its answer when there is none; anything else says nothing.
+    if (error instanceof Error && Reflect.get(error, 'status') === 1)
+      return undefined;
+    throw error;
   }
 }
 
@@ -118,7 +124,8 @@ function runPs(...selection: string[]): string {
   return execFileSync(
     'ps',
     [...(selection.length > 0 ? selection : ['-A']), '-o', columns],
-    { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' } }
+    // It tells local time: two servers may live in different zones.
+    { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } }
   );
 }
 

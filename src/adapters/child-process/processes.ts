@@ -33,9 +33,13 @@ function liveness(
 ): 'alive' | 'dead' | 'unknown' {
   if (identity.place !== self.place)
     return sameMachine(identity, self) ? 'dead' : 'unknown';
-  const entry = processEntry(identity.pid);
-  if (!entry || entry.zombie || entry.start !== identity.start) return 'dead';
-  return 'alive';
+  try {
+    const entry = processEntry(identity.pid);
+    const isIt = entry && !entry.zombie && entry.start === identity.start;
+    return isIt ? 'alive' : 'dead';
+  } catch {
+    return 'unknown';
+  }
 }
 
 /** Same host but another boot: the process ended with that boot. */
