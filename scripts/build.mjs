@@ -138,7 +138,9 @@ function writeLauncher() {
     .slice(0, 16);
   const launcher = readFileSync(script('launcher.cjs'), 'utf8');
   writeFileSync(join(dist, 'troupe.cjs'), launcher.replace('BUILD_ID', id));
+  copyFileSync(script('council.cjs'), join(dist, 'council.cjs'));
   chmodSync(join(dist, 'troupe.cjs'), 0o755);
+  chmodSync(join(dist, 'council.cjs'), 0o755);
   chmodSync(dist, 0o755);
 }
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// `troupe mcp` loads the server's bundle and nothing else; every other
-// command loads the command line. V8 keeps what it compiled beside them: a
-// start then costs half. Without a usable cache it is plain compilation.
+// `troupe mcp` and `council mcp` load the server's bundle and nothing else;
+// every other command loads the command line. V8 keeps what it compiled beside
+// them: a start then costs half. Without a usable cache it is plain
+// compilation.
 const { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } =
   require('node:fs');
 const { createRequire } = require('node:module');
@@ -11,7 +12,9 @@ const { Script } = require('node:vm');
 const [command, ...rest] = process.argv.slice(2);
 const help = rest.includes('--help') || rest.includes('-h');
 
-if (command === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
+const served = command === 'council' ? rest[0] : command;
+
+if (served === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
 else require('./cli.cjs');
 
 function load(file) {

@@ -1,3 +1,4 @@
+import { statePathVariable } from './council-config.ts';
 import { rolesVariable, squadVariables } from './squad-config.ts';
 
 /** Flags as they were written: the schema judges them. */
@@ -46,7 +47,8 @@ function ownOverrides(flags: Flags, environment: Environment): Override[] {
     ...one('onDisconnect', flags.onDisconnect, 'TROUPE_ON_DISCONNECT'),
     ...one('maxAccess', flags.maxAccess, 'TROUPE_MAX_ACCESS'),
     ...one('maxConcurrent', undefined, 'TROUPE_MAX_CONCURRENT', numberOf),
-    ...one('maxDepth', undefined, 'TROUPE_MAX_DEPTH', numberOf)
+    ...one('maxDepth', undefined, 'TROUPE_MAX_DEPTH', numberOf),
+    ...one('council.statePath', undefined, statePathVariable)
   ];
 }
 

@@ -14,6 +14,7 @@ import {
   sourceOf
 } from './config-overrides.ts';
 import { HostError } from './core/errors.ts';
+import { type CouncilDoor, councilSchema } from './council-config.ts';
 import { squadSchema } from './squad-config.ts';
 
 const access = z.enum(['read', 'write', 'full']);
@@ -60,7 +61,9 @@ export const configSchema = z.strictObject({
     .array(z.union([z.string().min(1), z.looseObject({})]))
     .default([])
     .describe('paths relative to this file, package names, or objects'),
-  toolsets: z.array(z.enum(['spawn', 'runs', 'squad', 'all'])).optional(),
+  toolsets: z
+    .array(z.enum(['spawn', 'runs', 'squad', 'council', 'all']))
+    .optional(),
   maxAccess: access.default('full').describe('ceiling for every agent'),
   maxConcurrent: count
     .default(8)
@@ -91,6 +94,7 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('role files, relative to the workspace; default: agents'),
   squad: squadSchema.prefault({}),
+  council: councilSchema.prefault({}),
   iac: z
     .strictObject({
       entries: count.max(200).default(200),
@@ -110,6 +114,8 @@ export interface Config
   onlyEngines: string[] | undefined;
   /** Engines that a command names: offered beside the others. */
   alsoEngines?: string[];
+  /** How the council's tools are served, when they are alone. */
+  councilDoor?: CouncilDoor;
   workspace: string;
   /** The file that was read. */
   file: string | undefined;

@@ -4,6 +4,13 @@ import { baseDirectoryOf, type Config, hasToolset } from './config.ts';
 import type { AuditViews } from './core/audit/audit-views.ts';
 import type { Journal } from './core/audit/journal.ts';
 import type { Witness } from './core/changes/witness.ts';
+import type { Council } from './core/council/council.ts';
+import type { CouncilStore } from './core/council/council-store.ts';
+import type {
+  Summoned,
+  SummonRequest,
+  Summons
+} from './core/council/summons.ts';
 import { ApiKeys } from './core/engines/api-keys.ts';
 import { chooseEngines } from './core/engines/choose-engines.ts';
 import { EngineRegistry } from './core/engines/engine-registry.ts';
@@ -25,6 +32,7 @@ import {
   type WaitResult,
   waitForRuns
 } from './core/runs/waiter.ts';
+import { soon } from './core/soon.ts';
 import type { Squads } from './core/squads/squads.ts';
 import { removeLeftovers } from './core/state/atomic-file.ts';
 import { log, logProblem } from './log.ts';
@@ -40,11 +48,15 @@ export class Host {
   readonly keys: ApiKeys;
   readonly journal: Journal;
   readonly squads: Squads;
+  readonly council: Council;
+  readonly councilStore: CouncilStore;
+  readonly summons: Summons;
   readonly headDirectory: string;
   readonly #views: AuditViews;
   readonly #starter: RunStarter;
   readonly #spawner: Spawner;
   readonly #witness: Witness;
+  readonly #closeCouncils: () => void;
   #stopWatching = (): void => undefined;
 
   constructor(config: Config, registry: EngineRegistry, keys: ApiKeys) {
@@ -57,21 +69,32 @@ export class Host {
     this.processes = parts.processes;
     this.journal = parts.journal;
     this.squads = parts.squads;
+    this.council = parts.council;
+    this.councilStore = parts.councilStore;
+    this.summons = parts.summons;
     this.headDirectory = parts.headDirectory;
     this.#views = parts.views;
     this.#starter = parts.starter;
     this.#spawner = parts.spawner;
     this.#witness = parts.witness;
+    this.#closeCouncils = parts.closeCouncils;
   }
 
   /** Looks after the workspace's runs and views until `close`. */
   watch(): void {
     this.#tidy();
     void this.attend();
-    this.#stopWatching = recur(700, async () => {
+    const stop = recur(700, async () => {
       await this.#lookAfterRuns();
       this.#views.touch();
     });
+    const unsubscribe = this.tracker.subscribe(
+      () => void this.summons.attend().catch(logProblem)
+    );
+    this.#stopWatching = () => {
+      stop();
+      unsubscribe();
+    };
   }
 
   /** Takes away what killed servers left half-written. */
@@ -93,6 +116,8 @@ export class Host {
 
   async #lookAfterRuns(): Promise<void> {
     await this.tracker.tick().catch(logProblem);
+    // The council may be held up by others: its agents must not be.
+    await soon(this.summons.attend().catch(logProblem), 300, undefined);
     this.#starter.pump();
   }
 
@@ -108,6 +133,14 @@ export class Host {
     const spawned = await continueRun(request, tools);
     this.#views.touch();
     return spawned;
+  }
+
+  /** Has an engine answer the council's request, in the background. */
+  async summon(request: SummonRequest): Promise<Summoned> {
+    const summoned = await this.summons.summon(request);
+    // One that could not start has ended already.
+    void this.summons.attend().catch(logProblem);
+    return summoned;
   }
 
   cancel(agentId: string, reason?: string): Promise<Run | undefined> {
@@ -142,6 +175,7 @@ export class Host {
       ...(stop ? ours.map((id) => this.#disconnect(id)) : [])
     ]);
     await this.#starter.prepared();
+    this.#closeCouncils();
     await this.#views.refresh();
   }
 

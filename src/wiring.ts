@@ -6,6 +6,9 @@ import { AuditViews } from './core/audit/audit-views.ts';
 import { Journal, journalPath } from './core/audit/journal.ts';
 import { createRedactor, secretsIn } from './core/audit/redact.ts';
 import { Witness } from './core/changes/witness.ts';
+import { Council } from './core/council/council.ts';
+import { CouncilStore } from './core/council/council-store.ts';
+import { Summons } from './core/council/summons.ts';
 import type { ApiKeys } from './core/engines/api-keys.ts';
 import type { EngineRegistry } from './core/engines/engine-registry.ts';
 import { readerOf } from './core/engines/template-engine.ts';
@@ -19,6 +22,7 @@ import {
 } from './core/squads/role-repository.ts';
 import { SquadStore } from './core/squads/squad-store.ts';
 import { Squads } from './core/squads/squads.ts';
+import { councilPathOf } from './council-config.ts';
 import { distDirectory } from './dist-directory.ts';
 import { log, logProblem } from './log.ts';
 import { roleDirectoriesOf, squadSettingsOf } from './squad-config.ts';
@@ -118,8 +122,35 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       return spawned;
     }
   });
+  const councils = new Map<string, CouncilStore>();
+  const storeAt = (path: string) => {
+    const known = councils.get(path) ?? new CouncilStore(path, processes);
+    councils.set(path, known);
+    return known;
+  };
+  const councilStore = storeAt(councilPathOf(config.council, workspace));
+  const summons = new Summons({
+    council: councilStore,
+    storeAt,
+    witnesses: processes,
+    workspace,
+    runs: store,
+    tracker,
+    spawn: async (request) => {
+      const spawned = await spawner.spawn(request);
+      views.touch();
+      return spawned;
+    },
+    onProblem: logProblem
+  });
   return {
     store,
+    council: new Council({ store: councilStore, witnesses: processes }),
+    councilStore,
+    summons,
+    closeCouncils: () => {
+      for (const known of councils.values()) known.close();
+    },
     squads,
     processes,
     journal,

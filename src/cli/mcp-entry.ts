@@ -1,3 +1,5 @@
+import { runCouncilMcp } from './commands/council-mcp.ts';
 import { runMcp } from './commands/mcp.ts';
 
-void runMcp(process.argv.slice(3));
+const [command, ...rest] = process.argv.slice(2);
+void (command === 'council' ? runCouncilMcp(rest.slice(1)) : runMcp(rest));

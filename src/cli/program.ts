@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { version } from '../version.ts';
 import { addCancel } from './commands/cancel.ts';
+import { createCouncil } from './commands/council.ts';
 import { addDoctor } from './commands/doctor.ts';
 import { addEngines } from './commands/engines.ts';
 import { addList } from './commands/list.ts';
@@ -43,5 +44,6 @@ export function createProgram(): Command {
   addEngines(program);
   addRoles(program);
   addDoctor(program);
+  program.addCommand(createCouncil());
   return program;
 }

@@ -7,10 +7,10 @@ import type { McpClient } from './mcp-client.ts';
  * Ids of the page stand for those that come, `…` for anything.
  */
 export class ShownTalk {
-  readonly #server: McpClient;
+  readonly #server: Pick<McpClient, 'call'>;
   readonly #ids = new Map<string, string>();
 
-  constructor(server: McpClient) {
+  constructor(server: Pick<McpClient, 'call'>) {
     this.#server = server;
   }
 

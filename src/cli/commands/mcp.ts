@@ -2,7 +2,13 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { hasToolset, isNowhere, loadConfig } from '../../config.ts';
+import {
+  type Config,
+  hasToolset,
+  isNowhere,
+  loadConfig
+} from '../../config.ts';
+import type { Flags } from '../../config-overrides.ts';
 import { HostError, messageOf } from '../../core/errors.ts';
 import { createHost, type Host } from '../../host.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
@@ -35,7 +41,18 @@ const rootsMs = 500;
 
 /** Serves MCP on stdin and stdout until the client leaves. */
 export async function runMcp(args: string[]): Promise<void> {
-  await start(args).catch(refuse);
+  await serveWith(() => flagsOf(args));
+}
+
+/**
+ * Serves what the flags say.
+ * @param adjust what the flags alone cannot say
+ */
+export async function serveWith(
+  read: () => Flags,
+  adjust: (config: Config) => Config = (config) => config
+): Promise<void> {
+  await start(read, adjust).catch(refuse);
 }
 
 /** Says why there is no server, and ends. */
@@ -45,11 +62,9 @@ function refuse(error: unknown): never {
   process.exit(1);
 }
 
-async function start(args: string[]): Promise<void> {
-  const stdout = ownStdout();
-  surviveStrays(logProblem);
+function flagsOf(args: string[]): Flags {
   const { values } = parseArgs({ args, options: mcpFlags, strict: true });
-  const flags = {
+  return {
     ...values,
     forSquads: true,
     onDisconnect: values['on-disconnect'],
@@ -66,7 +81,16 @@ async function start(args: string[]): Promise<void> {
       sequentialDelayMs: values['sequential-delay-ms']
     }
   };
-  const hosts = [await createHost(await loadConfig(flags))];
+}
+
+async function start(
+  read: () => Flags,
+  adjust: (config: Config) => Config
+): Promise<void> {
+  const stdout = ownStdout();
+  surviveStrays(logProblem);
+  const flags = read();
+  const hosts = [await createHost(adjust(await loadConfig(flags)))];
   const life = liveUntilDisconnect(async () => {
     await Promise.all(hosts.map((host) => host.close()));
   });
@@ -82,7 +106,9 @@ async function start(args: string[]): Promise<void> {
     const found =
       root === undefined
         ? Promise.resolve(host)
-        : loadConfig({ ...flags, workspace: root }).then(createHost);
+        : loadConfig({ ...flags, workspace: root })
+            .then(adjust)
+            .then(createHost);
     const right = await found.then(checkSquads).catch(refuse);
     hosts.splice(0, 1, right);
     return right;

@@ -16,6 +16,17 @@ export interface ProcessIdentity {
   place: string;
 }
 
+export function isSameProcess(
+  one: ProcessIdentity,
+  other: ProcessIdentity
+): boolean {
+  return (
+    one.pid === other.pid &&
+    one.start === other.start &&
+    one.place === other.place
+  );
+}
+
 export type RunStatus =
   | 'queued'
   | 'running'

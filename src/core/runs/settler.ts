@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Processes } from './ports.ts';
-import type { Outcome, ProcessIdentity } from './run.ts';
+import { isSameProcess, type Outcome } from './run.ts';
 
 /** After so long, another process that settles a run must be stuck. */
 const othersMs = 10_000;
@@ -19,17 +19,9 @@ export function isBeingSettled(
   { self, liveness }: Pick<Processes, 'self' | 'liveness'>
 ): boolean {
   const ageMs = ageOf(join(directory, 'outcome.json'));
-  if (settler && isSame(settler, self)) return ageMs < ownMs;
+  if (settler && isSameProcess(settler, self)) return ageMs < ownMs;
   if (settler && liveness(settler) === 'dead') return false;
   return ageMs < (settler ? othersMs : ownMs);
-}
-
-function isSame(one: ProcessIdentity, other: ProcessIdentity): boolean {
-  return (
-    one.pid === other.pid &&
-    one.start === other.start &&
-    one.place === other.place
-  );
 }
 
 function ageOf(path: string): number {

@@ -13,7 +13,7 @@ import {
   unlinkSync,
   writeSync
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 
 /** Writes every byte or throws; ENOSPC shows as a short count first. */
@@ -34,15 +34,28 @@ export function writeNew(path: string, data: Buffer | string, durable = false) {
   }
 }
 
-/** Replaces a file whole: a reader sees the old or the new, never a part. */
-export function replaceFile(path: string, data: Buffer | string): void {
+/**
+ * Replaces a file whole: a reader sees the old or the new, never a part.
+ * `durable` returns when a power cut does not take it back.
+ */
+export function replaceFile(
+  path: string,
+  data: Buffer | string,
+  durable = false
+): void {
   const temporary = temporaryName(path);
   try {
-    writeNew(temporary, data);
+    writeNew(temporary, data, durable);
     renameSync(temporary, path);
   } catch (error) {
     remove(temporary);
     throw error;
+  }
+  if (!durable) return;
+  try {
+    syncDirectory(dirname(path));
+  } catch {
+    // It is in its place: to say that it failed would be wrong.
   }
 }
 
@@ -103,11 +116,16 @@ const temporary = /\.\d+\.[0-9a-f]{12}\.tmp$/;
 /** Nobody is still writing what is older. */
 const temporaryMs = 60_000;
 
+/** A name that `replaceFile` and `createOnce` write to first. */
+export function isTemporary(name: string): boolean {
+  return temporary.test(name);
+}
+
 /** Removes what killed processes left half-written in a directory. */
 export function removeLeftovers(directory: string, now = Date.now()): void {
   if (!existsSync(directory)) return;
   for (const name of readdirSync(directory)) {
-    if (!temporary.test(name)) continue;
+    if (!isTemporary(name)) continue;
     const path = join(directory, name);
     const file = statSync(path, { throwIfNoEntry: false });
     if (file && now - file.mtimeMs > temporaryMs)

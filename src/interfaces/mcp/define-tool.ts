@@ -37,6 +37,8 @@ export interface ToolAnswer {
   [key: string]: unknown;
 }
 
+export type TextOf = (facts: Record<string, unknown>) => string;
+
 interface ToolParts<Shape extends z.ZodRawShape> {
   name: string;
   title: string;
@@ -46,6 +48,8 @@ interface ToolParts<Shape extends z.ZodRawShape> {
   output?: z.ZodObject;
   annotations: ToolAnnotations;
   _meta?: Record<string, unknown>;
+  /** How an answer reads as text; default: as JSON. */
+  textOf?: TextOf | undefined;
   handle: (
     input: z.output<z.ZodObject<Shape, z.core.$strict>>,
     context: ToolContext
@@ -60,7 +64,7 @@ interface ToolParts<Shape extends z.ZodRawShape> {
 export function defineTool<Shape extends z.ZodRawShape>(
   parts: ToolParts<Shape>
 ): Tool {
-  const { input, output, handle, ...rest } = parts;
+  const { input, output, handle, textOf, ...rest } = parts;
   return {
     ...rest,
     inputSchema: jsonSchema(input),
@@ -68,28 +72,34 @@ export function defineTool<Shape extends z.ZodRawShape>(
     ...(output ? { outputSchema: jsonSchema(output, true) } : {}),
     call: async (value, context) => {
       try {
-        return answer(await handle(parseInput(parts, value), context));
+        return answer(await handle(parseInput(parts, value), context), textOf);
       } catch (error) {
-        return errorAnswer(error, parts.name);
+        return errorAnswer(error, parts.name, textOf);
       }
     }
   };
 }
 
 /** The whole answer in both places: clients differ in which they show. */
-function answer(facts: Record<string, unknown>): ToolAnswer {
-  const clean = JSON.stringify(facts);
+function answer(
+  facts: Record<string, unknown>,
+  textOf: TextOf = JSON.stringify
+): ToolAnswer {
   return {
-    content: [{ type: 'text', text: clean }],
+    content: [{ type: 'text', text: textOf(facts) }],
     structuredContent: facts
   };
 }
 
-export function errorAnswer(error: unknown, tool: string): ToolAnswer {
+export function errorAnswer(
+  error: unknown,
+  tool: string,
+  textOf?: TextOf
+): ToolAnswer {
   const { code, message, hint } =
     error instanceof HostError ? error : unexpected(error, tool);
   return {
-    ...answer({ error_code: code, error: message, hint }),
+    ...answer({ error_code: code, error: message, hint }, textOf),
     isError: true
   };
 }

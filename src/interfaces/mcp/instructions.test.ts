@@ -26,17 +26,19 @@ async function told(
 
 const spawnWords = ['spawn', 'continue_agent', 'isolate'];
 const squadWords = ['list_roles', 'start_squad_members', 'squadId'];
+const councilWords = ['council', 'join_council', 'wait_for_responses'];
+const allWords = [...spawnWords, ...squadWords, ...councilWords];
 
-test('by default a model hears of spawn tools and of squads', async () => {
+test('by default a model hears of spawn tools, of squads and of councils', async () => {
   const text = await told();
-  for (const word of [...spawnWords, ...squadWords, 'spawn_right'])
-    expect(text).toContain(word);
+  for (const word of [...allWords, 'spawn_right']) expect(text).toContain(word);
 });
 
 test.each([
-  ['spawn,runs', spawnWords, squadWords],
-  ['squad,runs', squadWords, spawnWords],
-  ['runs', ['wait_for_agents'], [...spawnWords, ...squadWords]]
+  ['spawn,runs', spawnWords, [...squadWords, ...councilWords]],
+  ['squad,runs', squadWords, [...spawnWords, ...councilWords]],
+  ['runs', ['wait_for_agents'], allWords],
+  ['council', councilWords, [...spawnWords, ...squadWords, 'wait_for_agents']]
 ])(
   'where %s are served it hears of nothing else',
   async (toolsets, there, absent) => {
@@ -53,9 +55,34 @@ test.each([undefined, 'spawn', 'squad'])(
     expect(first).toMatch(/^Delegates work to other coding agents: /);
     expect(first.includes('start_squad_members')).toBe(toolsets !== 'spawn');
     expect(first.includes('a spawn tool')).toBe(toolsets !== 'squad');
+    expect(first.includes('council')).toBe(toolsets === undefined);
     expect(second).not.toBe('');
   }
 );
+
+test('the first line of a council alone says that it is one', async () => {
+  expect(await told('council')).toMatch(/^A council: .+\n.*start_council/);
+});
+
+const names = ['spawn', 'runs', 'squad', 'council'];
+const combinations = Array.from({ length: 15 }, (_, index) =>
+  names.filter((_, bit) => (index + 1) & (1 << bit)).join()
+);
+
+test.each(combinations)('with %s they stay short', async (toolsets) => {
+  // More than any client takes: a deep directory, and plugins that fail.
+  const deep = `/${'a long directory/'.repeat(12)}`;
+  const flags = { workspace: workspace.path, toolsets };
+  const config = await loadConfig(flags, {});
+  const faults = Array.from({ length: 30 }, (_, index) => ({
+    plugin: `./plugin-${index}.mjs`,
+    problem: 'x'.repeat(300)
+  }));
+  const registry = new EngineRegistry([program], {}, faults);
+  const text = instructionsFor(registry, config, deep);
+  expect(text.length).toBeLessThanOrEqual(1500);
+  expect(text).toContain(deep);
+});
 
 test('plugins that were left out are named, and as much of why as fits', async () => {
   const problem = 'it threw while it was loaded: '.padEnd(300, 'x');

@@ -11,11 +11,17 @@ import { version } from '../../version.ts';
 import { errorAnswer, shortened, type Tool } from './define-tool.ts';
 import { instructionsFor } from './instructions.ts';
 import type { Life } from './lifecycle.ts';
+import { councilTools } from './toolsets/council.ts';
 import { runTools } from './toolsets/runs.ts';
 import { spawnTools } from './toolsets/spawn.ts';
 import { squadTools } from './toolsets/squad.ts';
 
-const toolsets = { spawn: spawnTools, runs: runTools, squad: squadTools };
+const toolsets = {
+  spawn: spawnTools,
+  runs: runTools,
+  squad: squadTools,
+  council: councilTools
+};
 
 /** The tools a configuration switches on, in a fixed order. */
 export function toolsOf(host: Host): Tool[] {

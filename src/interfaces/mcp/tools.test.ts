@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { builtinEngines, optionalEngines } from '../../../plugins/index.ts';
 import { loadConfig } from '../../config.ts';
-import { createHost } from '../../host.ts';
+import { createHost, Host } from '../../host.ts';
 import { createTempWorkspace } from '../../testing/temp-workspace.ts';
 import { instructionsFor } from './instructions.ts';
 import { toolsOf } from './server.ts';
@@ -32,6 +32,15 @@ const config = await loadConfig(
 );
 const host = await createHost(config);
 const tools = toolsOf(host);
+const councilNames = [
+  'start_council',
+  'join_council',
+  'get_current_session_data',
+  'wait_for_responses',
+  'send_response',
+  'summon_agent',
+  'close_council'
+];
 
 afterAll(() => workspace.remove());
 
@@ -88,6 +97,23 @@ test('the tools of squads cost a client less than 450 tokens', () => {
   expect(squad).toHaveLength(2);
   // A token is about four characters.
   expect(squad.reduce((sum, length) => sum + length) / 4).toBeLessThan(450);
+});
+
+test('the tools of councils cost a client less than 1,050 tokens', () => {
+  const council = tools
+    .filter(({ name }) => councilNames.includes(name))
+    .map(({ call, ...told }) => JSON.stringify(told).length);
+  expect(council).toHaveLength(councilNames.length);
+  expect(council.reduce((sum, length) => sum + length) / 4).toBeLessThan(1050);
+});
+
+test('a server that has a name for its agent asks for none', () => {
+  const named = { ...config, councilDoor: { agentName: 'claude' } };
+  const own = new Host(named, host.registry, host.keys);
+  const all = toolsOf(own).filter(({ name }) => councilNames.includes(name));
+  expect(all).toHaveLength(councilNames.length);
+  for (const { name, inputSchema } of all)
+    expect(JSON.stringify(inputSchema), name).not.toContain('agent_name');
 });
 
 test('the instructions stay short, whatever does not load', () => {

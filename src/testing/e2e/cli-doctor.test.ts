@@ -193,10 +193,14 @@ test('every command explains itself with examples', async () => {
     ([, name]) => (name === undefined || name === 'help' ? [] : [name])
   );
   expect(commands).toEqual(
-    'mcp run list result wait cancel log engines roles doctor'.split(' ')
+    'mcp run list result wait cancel log engines roles doctor council'.split(
+      ' '
+    )
   );
   for (const command of commands) {
-    const help = await troupe([command, '--help']);
+    // Its one command has the flags.
+    const path = command === 'council' ? [command, 'mcp'] : [command];
+    const help = await troupe([...path, '--help']);
     expect(help.code).toBe(0);
     expect(help.stdout).toMatch(/Examples:\n {2}\$ /);
     expect(help.stdout).toContain('--workspace <dir>');

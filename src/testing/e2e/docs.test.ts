@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { mcpFlags } from '../../cli/commands/mcp.ts';
 import { configSchema } from '../../config.ts';
 import { hostErrorCodes } from '../../core/errors.ts';
+import { statePathVariable } from '../../council-config.ts';
 import { rolesVariable, squadVariables } from '../../squad-config.ts';
 import { runCommand } from '../command-line.ts';
 import {
@@ -166,7 +167,7 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
   const schema = JSON.parse(
     readFileSync(join(packageRoot, 'troupe.schema.json'), 'utf8')
   );
-  const { engines, iac, squad, ...others } = schema.properties;
+  const { engines, iac, squad, council, ...others } = schema.properties;
   const [, settings] = engines.additionalProperties.anyOf;
   expect(
     firstColumn(between(document.text, '## Keys', '### ')).toSorted()
@@ -174,6 +175,7 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
     [
       'engines',
       'squad',
+      'council',
       ...Object.keys(others),
       ...Object.keys(iac.properties).map((key) => `iac.${key}`)
     ].toSorted()
@@ -183,6 +185,9 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
   );
   expect(listed('### Settings of squads')).toEqual(
     Object.keys(squad.properties).toSorted()
+  );
+  expect(listed('### Settings of councils')).toEqual(
+    Object.keys(council.properties).toSorted()
   );
   expect(
     listed('## Flags of `troupe mcp`').map((flag) => flag.split(' ')[0])
@@ -199,7 +204,7 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
   );
   const ofSquads = [...Object.values(squadVariables), rolesVariable];
   expect(listed('## Environment variables')).toEqual(
-    [...new Set([...read, ...ofSquads])].toSorted()
+    [...new Set([...read, ...ofSquads, statePathVariable])].toSorted()
   );
 });
 

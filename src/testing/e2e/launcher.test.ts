@@ -20,10 +20,10 @@ beforeEach(() => {
 afterEach(() => workspace.remove());
 
 /** One life of a server whose client leaves at once. */
-function live(env: Record<string, string> = {}): void {
+function live(env: Record<string, string> = {}, program = 'troupe.cjs'): void {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    [join(copy, 'troupe.cjs'), 'mcp', '--workspace', workspace.path],
+    [join(copy, program), 'mcp', '--workspace', workspace.path],
     { input: '', encoding: 'utf8', env: testEnvironment(workspace, env) }
   );
   expect({ status, stdout, stderr }).toEqual({
@@ -46,6 +46,23 @@ test('compiled code is kept at the first start and left alone after', () => {
   expect(readFileSync(join(copy, 'cache', name)).equals(kept)).toBe(true);
 });
 
+test('council mcp starts from the code that troupe mcp has kept', () => {
+  live();
+  const [name = ''] = caches();
+  const kept = readFileSync(join(copy, 'cache', name));
+  live({}, 'council.cjs');
+  expect(caches()).toEqual([name]);
+  expect(readFileSync(join(copy, 'cache', name)).equals(kept)).toBe(true);
+});
+
+test('council mcp keeps compiled code for troupe mcp', () => {
+  live({}, 'council.cjs');
+  const before = caches();
+  live();
+  expect(before).toHaveLength(1);
+  expect(caches()).toEqual(before);
+});
+
 test('a start under other flags of V8 does not spoil it for the others', () => {
   live();
   const [name = ''] = caches();
@@ -65,4 +82,19 @@ test('a cache that is damaged costs time only, and is made anew', () => {
   expect(
     readFileSync(path).equals(readFileSync(join(copy, 'reaper.cjs')))
   ).toBe(false);
+});
+
+test('a start loads neither crypto nor what starts processes', () => {
+  const loaded = workspace.write('loaded', '');
+  const hook = workspace.write(
+    'hook.cjs',
+    `const load = process.getBuiltinModule;
+    const { appendFileSync } = require('node:fs');
+    process.getBuiltinModule = (name) => {
+      appendFileSync(${JSON.stringify(loaded)}, name + '\\n');
+      return load(name);
+    };`
+  );
+  live({ NODE_OPTIONS: `--require=${hook}` });
+  expect(readFileSync(loaded, 'utf8')).toBe('');
 });

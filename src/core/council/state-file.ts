@@ -1,0 +1,195 @@
+import { isUtf8 } from 'node:buffer';
+import {
+  type BigIntStats,
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { z } from 'zod';
+import { errnoOf, HostError, messageOf } from '../errors.ts';
+import { createOnce, replaceFile } from '../state/atomic-file.ts';
+import { ensureDirectory } from '../state/directories.ts';
+import { type Converted, convertPublished } from './published-file.ts';
+import { type CouncilState, emptyState, encode, stateSchema } from './state.ts';
+
+/** What is in the file, and what has to be kept beside it first. */
+interface Contents {
+  state: CouncilState;
+  converted: Converted | undefined;
+}
+
+/**
+ * The file that a council lives in, and `history/` beside it. Replaced whole:
+ * who reads it needs no lock. Never written over when it is not understood.
+ */
+export class StateFile {
+  readonly path: string;
+  #stamp = '';
+  #contents: Contents | undefined;
+  /**
+   * The file that we know, kept open: while it is, no other file gets its
+   * number, so that a stamp is never that of two files. Times alone are too
+   * coarse on some systems.
+   */
+  #known: number | undefined;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Changes with every writing of the file, by whomever. */
+  stamp(): string {
+    const file = lstatSync(this.path, { bigint: true, throwIfNoEntry: false });
+    return file ? stampOf(file) : '';
+  }
+
+  /**
+   * The state as it stands.
+   * @throws HostError `state_invalid` naming the file and what is wrong in it
+   */
+  read(): CouncilState {
+    return this.#read().state;
+  }
+
+  /**
+   * Puts a state in its place, on disk when this returns. For who holds the
+   * lock and has read the file since.
+   * @throws the system's error when the disk does not take it
+   */
+  write(state: CouncilState): void {
+    const { converted } = this.#read();
+    ensureDirectory(dirname(this.path));
+    if (converted) this.#keepOriginal(converted);
+    replaceFile(this.path, encode(state), true);
+    try {
+      this.#know({ state, converted: undefined }, this.#open());
+    } catch {
+      // It is written: then it is read anew next time.
+      this.close();
+    }
+  }
+
+  /** Forgets the file; it may be read again. */
+  close(): void {
+    if (this.#known !== undefined) closeSync(this.#known);
+    this.#known = undefined;
+    this.#contents = undefined;
+  }
+
+  /** Keeps a session that is over, whole. @returns its file */
+  archive(state: CouncilState): string {
+    const history = join(dirname(this.path), 'history');
+    ensureDirectory(history);
+    const path = join(history, `${fileNameOf(state.session?.id ?? '')}.json`);
+    // Who was killed before the next session began left a copy that grew old.
+    replaceFile(path, encode(state), true);
+    return path;
+  }
+
+  #read(): Contents {
+    const stamp = this.stamp();
+    if (this.#contents && stamp === this.#stamp) return this.#contents;
+    if (stamp === '') {
+      this.close();
+      return nothing;
+    }
+    const descriptor = this.#open();
+    try {
+      const contents = this.#parse(this.#text(descriptor));
+      this.#know(contents, descriptor);
+      return contents;
+    } catch (error) {
+      closeSync(descriptor);
+      throw error;
+    }
+  }
+
+  #know(contents: Contents, descriptor: number): void {
+    this.close();
+    this.#stamp = stampOf(fstatSync(descriptor, { bigint: true }));
+    this.#contents = contents;
+    this.#known = descriptor;
+  }
+
+  #open(): number {
+    // Opened only if it is a file: a pipe would be waited for.
+    const file = lstatSync(this.path);
+    if (file.isSymbolicLink()) throw this.#invalid('is a symbolic link');
+    if (!file.isFile()) throw this.#invalid('is no file');
+    try {
+      return openSync(this.path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    } catch (error) {
+      throw this.#invalid(`cannot be read (${errnoOf(error)})`);
+    }
+  }
+
+  #text(descriptor: number): string {
+    let bytes: Buffer;
+    try {
+      bytes = readFileSync(descriptor);
+    } catch (error) {
+      throw this.#invalid(`cannot be read (${errnoOf(error)})`);
+    }
+    // What is no text would be written back as something else.
+    if (!isUtf8(bytes)) throw this.#invalid('is not UTF-8');
+    return bytes.toString();
+  }
+
+  #parse(text: string): Contents {
+    if (text.trim() === '') throw this.#invalid('is empty');
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (error) {
+      throw this.#invalid(`is no JSON (${messageOf(error).slice(0, 120)})`);
+    }
+    const own = stateSchema.safeParse(value);
+    if (own.success) return { state: own.data, converted: undefined };
+    const converted = convertPublished(value);
+    if (converted) return { state: converted.state, converted };
+    throw this.#invalid(`does not hold a council (${faultOf(own.error)})`);
+  }
+
+  /** Before the first writing: everything that the other schema held. */
+  #keepOriginal({ from, others }: Converted): void {
+    for (const other of others) this.archive(other);
+    const original = readFileSync(this.path);
+    for (let number = 1; ; number += 1) {
+      const more = number === 1 ? '' : `.${number}`;
+      const backup = `${this.path}.${from}.bak${more}`;
+      if (createOnce(backup, original)) return;
+      if (readFileSync(backup).equals(original)) return;
+    }
+  }
+
+  #invalid(fault: string): HostError {
+    return new HostError(
+      'state_invalid',
+      `The council's file ${this.path} ${fault}.`,
+      'It was left as it is. Mend it, or move it away to begin anew, and call again.'
+    );
+  }
+}
+
+function stampOf({ ino, mtimeNs, size }: BigIntStats): string {
+  return `${ino} ${mtimeNs} ${size}`;
+}
+
+const nothing: Contents = { state: emptyState, converted: undefined };
+
+/** Ids of ours are file names; a file made by hand may hold any. */
+export function fileNameOf(id: string): string {
+  return /^[\w-]{1,64}$/.test(id)
+    ? id
+    : Buffer.from(id).toString('base64url').slice(0, 120);
+}
+
+function faultOf(error: z.ZodError): string {
+  const [issue] = error.issues;
+  const path = issue?.path.join('.') || 'at its root';
+  return `${path}: ${issue?.message}`;
+}

@@ -1,0 +1,52 @@
+import { homedir, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/** The configuration's `council`. */
+export const councilSchema = z
+  .strictObject({
+    scope: z
+      .enum(['user', 'project'])
+      .default('user')
+      .describe('project: its own council, in .agents/council/'),
+    statePath: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('its file, relative to the workspace; before scope')
+  })
+  .describe('Where the council is kept that agents share');
+
+export type CouncilConfig = z.output<typeof councilSchema>;
+
+/** What `council mcp` settles for the tools that it serves. */
+export interface CouncilDoor {
+  /** The name of all who call; undefined: each call gives one. */
+  agentName?: string | undefined;
+  /** What an answer's text is; default: json. */
+  format?: 'markdown' | 'json';
+}
+
+export const statePathVariable = 'AGENTS_COUNCIL_STATE_PATH';
+
+/** The file of the council: the user's own, unless the configuration says. */
+export function councilPathOf(
+  { scope, statePath }: CouncilConfig,
+  workspace: string
+): string {
+  if (statePath !== undefined) return resolve(workspace, atHome(statePath));
+  return scope === 'project'
+    ? join(workspace, '.agents', 'council', 'state.json')
+    : join(home(), '.agents-council', 'state.json');
+}
+
+function atHome(path: string): string {
+  return path === '~' || path.startsWith('~/')
+    ? join(home(), path.slice(1))
+    : path;
+}
+
+/** An empty HOME is no directory. */
+function home(): string {
+  return homedir() || userInfo().homedir;
+}
