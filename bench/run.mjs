@@ -30,7 +30,8 @@ const reports = [
     'api.mjs',
     'output.mjs',
     'flat.mjs',
-    'roles.mjs'
+    'roles.mjs',
+    'council.mjs'
   ].map((name) => bench(name))
 ];
 writeFileSync(join(here, 'RESULTS.md'), resultsOf(reports));
