@@ -35,7 +35,9 @@ export default defineConfig({
         test: {
           name: 'engines',
           sequence: { groupOrder: 2 },
-          include: [`src/testing/engines/${all ? '**/*' : 'quick'}.test.ts`],
+          include: [
+            `src/testing/engines/${all ? '**/*' : '{quick,council-peer}'}.test.ts`
+          ],
           globalSetup: ['src/testing/engines/nothing-left.ts'],
           testTimeout: 90_000,
           maxWorkers: 2

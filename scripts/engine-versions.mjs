@@ -5,3 +5,8 @@ export const versions = {
   copilot: { package: '@github/copilot', version: '1.0.102' },
   'gemini-cli': { package: '@google/gemini-cli', version: '0.61.0' }
 };
+
+/** A program whose files ours reads; there for one platform each. */
+export const peers = {
+  council: { package: 'agents-council-linux-x64', version: '0.4.0' }
+};

@@ -23,7 +23,7 @@ import {
   writeFileSync
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { versions } from './engine-versions.mjs';
+import { peers, versions } from './engine-versions.mjs';
 import { writeTable } from './engines-table.mjs';
 import { installEngines } from './install-engines.mjs';
 
@@ -32,8 +32,11 @@ const folder = join(root, '.cache', 'engines');
 const programs =
   process.env.TROUPE_TEST_CLIS ?? join(folder, 'node_modules', '.bin');
 const installed = join(folder, 'installed.json');
+// npm refuses a package that is for another platform.
+const here = `-${process.platform}-${process.arch}`;
+const own = Object.values(peers).filter((one) => one.package.endsWith(here));
 const dependencies = Object.fromEntries(
-  Object.values(versions).map((one) => [one.package, one.version])
+  [...Object.values(versions), ...own].map((one) => [one.package, one.version])
 );
 const wanted = JSON.stringify(dependencies);
 const [first, ...rest] = process.argv.slice(2);

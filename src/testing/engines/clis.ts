@@ -5,7 +5,7 @@ import { needing } from '../needs.ts';
 const root = join(import.meta.dirname, '..', '..', '..');
 
 /** Where `npm run test:engines` puts the real programs. */
-const cliFolder = resolve(
+export const cliFolder = resolve(
   process.env.TROUPE_TEST_CLIS ??
     join(root, '.cache', 'engines', 'node_modules', '.bin')
 );
