@@ -64,8 +64,16 @@ export function thisPlace(): string {
 }
 
 export function thisProcess(): ProcessIdentity {
-  const start = processEntry(process.pid)?.start ?? '';
-  return { pid: process.pid, start, place: thisPlace() };
+  return { pid: process.pid, start: ownStart(), place: thisPlace() };
+}
+
+/** Empty where `ps` is not there, or not allowed. */
+function ownStart(): string {
+  try {
+    return processEntry(process.pid)?.start ?? '';
+  } catch {
+    return '';
+  }
 }
 
 export function hasProc(): boolean {

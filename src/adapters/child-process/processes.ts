@@ -35,8 +35,10 @@ function liveness(
     return sameMachine(identity, self) ? 'dead' : 'unknown';
   try {
     const entry = processEntry(identity.pid);
-    const isIt = entry && !entry.zombie && entry.start === identity.start;
-    return isIt ? 'alive' : 'dead';
+    if (!entry || entry.zombie) return 'dead';
+    if (entry.start === identity.start) return 'alive';
+    // Who could not learn when it started may be any of that number.
+    return identity.start === '' ? 'unknown' : 'dead';
   } catch {
     return 'unknown';
   }

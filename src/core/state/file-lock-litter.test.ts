@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -6,12 +7,24 @@ import {
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { lockIn } from '../../testing/lock-files.ts';
+import {
+  processEntry,
+  thisProcess
+} from '../../adapters/child-process/process-table.ts';
+import {
+  asHolder,
+  deadHolder,
+  lockIn,
+  putBeside,
+  putLock
+} from '../../testing/lock-files.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../testing/temp-workspace.ts';
+import { until } from '../../testing/until.ts';
 
 let workspace: TempWorkspace;
 
@@ -53,6 +66,27 @@ describe('a lock that is no file', () => {
     rmSync(lock.path, { recursive: true });
     expect(await lock.hold(() => 'again')).toBe('again');
   });
+});
+
+test('a lock whose holder is dead while a living process is about to remove it is waited for, and nothing else stands still', async () => {
+  const [dead, sleeper] = [await deadHolder(), spawn('sleep', ['100'])];
+  const { pid = 0 } = sleeper;
+  const { start } = await until('a process', () => processEntry(pid));
+  const living = asHolder({ ...thisProcess(), pid, start });
+  putLock(workspace.path, dead);
+  putBeside(workspace.path, `reap.${dead.nonce}`, living);
+  const lock = lockIn(workspace.path);
+  let isDone = false;
+  const held = lock.hold(() => {
+    isDone = true;
+  });
+  // Time enough to find out, were it allowed.
+  for (let turn = 0; turn < 20; turn += 1) await delay(5);
+  expect(isDone).toBe(false);
+  sleeper.kill('SIGKILL');
+  await held;
+  expect(isDone).toBe(true);
+  lock.close();
 });
 
 test('a lock that another one took in the place of ours is left to it', async () => {

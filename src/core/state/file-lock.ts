@@ -98,11 +98,11 @@ export class FileLock {
         since = now;
         suspected = now;
       }
-      if (now - suspected >= suspicionMs && this.#isDead(found.holder)) {
-        this.#removeLockOf(found.holder);
-        continue;
+      if (now - suspected >= suspicionMs) {
+        suspected = now + 10 * suspicionMs;
+        if (this.#isDead(found.holder) && this.#removeLockOf(found.holder))
+          continue;
       }
-      if (now - suspected >= suspicionMs) suspected = now + 10 * suspicionMs;
       if (now - since > patienceMs || now - began > longestMs)
         throw this.#locked(found.holder, now - since);
       await delay(1 + Math.random() * Math.min(20, 2 + (now - began) / 10));
@@ -147,12 +147,18 @@ export class FileLock {
     return holder !== undefined && this.#with.liveness(holder) === 'dead';
   }
 
-  #removeLockOf({ nonce }: Holder): void {
+  /** False when somebody else is about to. */
+  #removeLockOf({ nonce }: Holder): boolean {
     const right = this.#takeRight(join(this.#directory, `reap.${nonce}`));
-    if (right === undefined) return;
-    if (findHolder(this.path)?.holder?.nonce === nonce) remove(this.path);
-    // From here on nobody finds that name in the lock: no right is needed.
-    remove(right);
+    if (right === undefined) return false;
+    try {
+      if (findHolder(this.path)?.holder?.nonce === nonce) remove(this.path);
+    } finally {
+      // Either nobody finds that name in the lock any more, and no right is
+      // needed, or another one may try.
+      remove(right);
+    }
+    return true;
   }
 
   /** The right of that name, or of its dead owner; undefined: not for us. */
@@ -206,13 +212,15 @@ export class FileLock {
         'Nothing was recorded. Very many want it just now: call again.'
       );
     const [host = 'an unknown machine'] = holder.place.split(' ');
-    const { liveness } = this.#with;
     return new HostError(
       'state_locked',
       `Process ${holder.pid} on ${host} has held ${this.path} for ${seconds} s.`,
-      liveness(holder) === 'alive'
-        ? 'Nothing was recorded. It may be paused or very busy: call again.'
-        : `Nothing was recorded. Whether it still runs cannot be seen from here: if not, remove ${name} and call again.`
+      {
+        alive:
+          'Nothing was recorded. It may be paused or very busy: call again.',
+        dead: 'Nothing was recorded. It has ended, and another process, perhaps paused, is about to remove its lock: call again.',
+        unknown: `Nothing was recorded. Whether it still runs cannot be seen from here: if not, remove ${name} and call again.`
+      }[this.#with.liveness(holder)]
     );
   }
 }
