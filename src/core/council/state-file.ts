@@ -65,11 +65,11 @@ export class StateFile {
     ensureDirectory(dirname(this.path));
     if (converted) this.#keepOriginal(converted);
     replaceFile(this.path, encode(state), true);
+    this.close();
     try {
       this.#know({ state, converted: undefined }, this.#open());
     } catch {
       // It is written: then it is read anew next time.
-      this.close();
     }
   }
 
@@ -100,19 +100,19 @@ export class StateFile {
     const descriptor = this.#open();
     try {
       const contents = this.#parse(this.#text(descriptor));
+      this.close();
       this.#know(contents, descriptor);
       return contents;
     } catch (error) {
-      closeSync(descriptor);
+      if (this.#known !== descriptor) closeSync(descriptor);
       throw error;
     }
   }
 
   #know(contents: Contents, descriptor: number): void {
-    this.close();
+    this.#known = descriptor;
     this.#stamp = stampOf(fstatSync(descriptor, { bigint: true }));
     this.#contents = contents;
-    this.#known = descriptor;
   }
 
   #open(): number {

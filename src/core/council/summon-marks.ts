@@ -50,8 +50,8 @@ export class SummonMarks {
 
   all(): Mark[] {
     return this.#names().flatMap((name) => {
-      const text = readIfThere(this.#pathOf(name)) ?? '';
       try {
+        const text = readIfThere(this.#pathOf(name)) ?? '';
         return markSchema.safeParse(JSON.parse(text)).data ?? [];
       } catch {
         return [];

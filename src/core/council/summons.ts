@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Failure } from '../../plugin.ts';
-import { messageOf, storageError } from '../errors.ts';
+import { HostError, messageOf, storageError } from '../errors.ts';
 import type { Run, RunStatus } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { RunTracker } from '../runs/run-tracker.ts';
@@ -21,8 +21,8 @@ export interface SummonDependencies {
   storeAt: (path: string) => CouncilStore;
   witnesses: Witnesses;
   workspace: string;
-  runs: RunStore;
-  tracker: RunTracker;
+  runs: Pick<RunStore, 'root' | 'newId' | 'directoryOf'>;
+  tracker: Pick<RunTracker, 'run'>;
   spawn: (request: SpawnRequest) => Promise<Spawned>;
   onProblem: (problem: unknown) => void;
 }
@@ -51,6 +51,8 @@ export class Summons {
   readonly #marks: SummonMarks;
   #attending: Promise<void> | undefined;
   readonly #told = new Set<string>();
+  /** Ours whose spawn was refused, as long as they are seated. */
+  readonly #unstarted = new Set<string>();
 
   constructor(dependencies: SummonDependencies) {
     this.#with = dependencies;
@@ -82,6 +84,7 @@ export class Summons {
       });
       return { agentId, agentName: name, session, status, failure };
     } catch (error) {
+      this.#unstarted.add(agentId);
       await this.#unseat(agentId).catch(this.#with.onProblem);
       throw error;
     }
@@ -103,8 +106,9 @@ export class Summons {
     for (const mark of this.#marks.all())
       if (!stuck.has(mark.state))
         await this.#settle(mark).catch((problem: unknown) => {
-          // One of them has waited long enough for all.
-          stuck.add(mark.state);
+          // Of that file's lock: one has waited long enough for all.
+          if (problem instanceof HostError && problem.code === 'state_locked')
+            stuck.add(mark.state);
           const text = `${mark.agent_id}: ${messageOf(problem)}`;
           if (!this.#told.has(text)) this.#with.onProblem(problem);
           this.#told.add(text);
@@ -171,11 +175,13 @@ export class Summons {
       };
     });
     this.#marks.remove(agentId);
+    this.#unstarted.delete(agentId);
   }
 
   async #settle(mark: Mark): Promise<void> {
     const { tracker, witnesses, storeAt } = this.#with;
     const { agent_id: agentId } = mark;
+    if (this.#unstarted.has(agentId)) return this.#unseat(agentId);
     const run = await tracker.run(agentId);
     // Without a run it is about to be spawned, or never will be.
     if (run ? !run.outcome : witnesses.liveness(mark.owner) !== 'dead') return;

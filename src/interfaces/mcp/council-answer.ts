@@ -197,8 +197,17 @@ function totalOf({ participants: { length } }: View): Facts {
   return length > mostParticipants ? { participants_total: length } : {};
 }
 
+/** Those that failed first, the newest before the older: they are news. */
 function summonsOf({ summons }: View): Facts[] {
-  return summons.slice(-mostSummons).map(summonRow);
+  return summons
+    .toReversed()
+    .toSorted((a, b) => Number(isFailed(b)) - Number(isFailed(a)))
+    .slice(0, mostSummons)
+    .map(summonRow);
+}
+
+function isFailed({ status }: Awaited): boolean {
+  return status === 'failed';
 }
 
 function summonRow({ agent_id, agent_name, engine, ...rest }: Awaited): Facts {

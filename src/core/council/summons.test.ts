@@ -1,0 +1,58 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createProcesses } from '../../adapters/child-process/processes.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { HostError } from '../errors.ts';
+import { RunStore } from '../runs/run-store.ts';
+import { Council } from './council.ts';
+import { CouncilStore } from './council-store.ts';
+import { SummonMarks } from './summon-marks.ts';
+import { Summons } from './summons.ts';
+
+const processes = createProcesses('');
+
+let workspace: TempWorkspace;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+});
+
+afterEach(() => workspace.remove());
+
+test('a refused summons that cannot be taken back at once is taken back later', async () => {
+  const path = join(workspace.path, 'state.json');
+  const runs = new RunStore(join(workspace.path, '.agents'));
+  const store = new CouncilStore(path, processes);
+  const problems: unknown[] = [];
+  const summons = new Summons({
+    council: store,
+    storeAt: () => store,
+    witnesses: processes,
+    workspace: workspace.path,
+    runs,
+    tracker: { run: async () => undefined },
+    spawn: async () => {
+      // From here on the file is held by somebody who cannot be judged.
+      writeFileSync(`${path}.lock`, 'another program');
+      throw new HostError('depth_limit', 'Too deep.', 'Do it here.');
+    },
+    onProblem: (problem) => problems.push(problem)
+  });
+  const council = new Council({ store, witnesses: processes });
+  await council.start('alice', 'Which language?');
+  await expect(summons.summon({ engine: 'claude' })).rejects.toMatchObject({
+    code: 'depth_limit'
+  });
+  expect(problems).toMatchObject([{ code: 'state_locked' }]);
+  expect(store.read().summons).toMatchObject([{ status: 'running' }]);
+  rmSync(`${path}.lock`);
+  await summons.attend();
+  expect(store.read().summons).toEqual([]);
+  expect(store.read().participants).toHaveLength(1);
+  expect(new SummonMarks(runs.root).all()).toEqual([]);
+  store.close();
+}, 30_000);
