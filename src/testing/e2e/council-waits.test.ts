@@ -108,7 +108,7 @@ describe('a wait for responses', () => {
   test('that is cancelled as it begins has told nothing of what is there', async () => {
     await start();
     const response = await send('Rust.');
-    one.send({
+    const wait = {
       jsonrpc: '2.0',
       id: 'a wait',
       method: 'tools/call',
@@ -116,12 +116,15 @@ describe('a wait for responses', () => {
         name: 'wait_for_responses',
         arguments: { agent_name: 'alice' }
       }
-    });
-    one.send({
+    };
+    const cancel = {
       jsonrpc: '2.0',
       method: 'notifications/cancelled',
       params: { requestId: 'a wait' }
-    });
+    };
+    // In one piece: an answer that is out cannot be taken back.
+    const pieces = [wait, cancel].map((one) => `${JSON.stringify(one)}\n`);
+    one.child.stdin?.write(pieces.join(''));
     const view = await viewOf(one, 'wait_for_responses', 'alice');
     expect(view.responses.map(({ id }) => id)).toEqual([response]);
     expect(one.notifications.filter(({ id }) => id === 'a wait')).toEqual([]);

@@ -89,7 +89,7 @@ describe('when the last server has gone', () => {
     const server = await startServer(workspace, {
       env: { TROUPE_MAX_CONCURRENT: '1' }
     });
-    const first = await spawn(server, 'first', 0.3);
+    const first = await spawn(server, 'first', 2);
     const queued = [
       await spawn(server, 'second', 0),
       await spawn(server, 'third', 0)

@@ -4,35 +4,39 @@ import { type Json, record, string } from '../model-server/json.ts';
 /** Codex's one tool for newer models: a script that may call all others. */
 const scripts = 'functions/exec';
 
-/** How a script asks for those tools of ours that Codex has not shown. */
-const lookUp: Action = {
-  do: 'tool',
-  name: 'exec',
-  arguments: {
-    input:
-      'text(JSON.stringify(ALL_TOOLS.filter(({ name }) => name.startsWith("mcp__agents"))))'
-  }
-};
+/**
+ * How scripts ask for those tools of ours that Codex has not shown: in two
+ * halves, as it cuts what one script prints above some 40,000 characters.
+ */
+const lookUps = ['', '!'].map(
+  (not): Action => ({
+    do: 'tool',
+    name: 'exec',
+    arguments: {
+      input: `text(JSON.stringify(ALL_TOOLS.filter(({ name }) => name.startsWith("mcp__agents") && ${not}name.startsWith("mcp__agents__s"))))`
+    }
+  })
+);
 
 /** What a model has to do before it knows of all tools. */
 export function firstSteps(turn: Turn): Action[] {
-  return turn.tools.includes(scripts) ? [lookUp] : [];
+  return turn.tools.includes(scripts) ? lookUps : [];
 }
 
 /** Every tool a model knows of, once it has taken its first steps. */
 export function offersTo(turn: Turn): Offer[] {
-  const [lookedUp] = firstSteps(turn).length > 0 ? turn.toolResults : [];
-  if (lookedUp === undefined) return turn.offers;
-  const text = lookedUp.slice(lookedUp.indexOf('[{"name"'));
+  const lookedUp = turn.toolResults.slice(0, firstSteps(turn).length);
+  return [...turn.offers, ...lookedUp.flatMap(listedIn)];
+}
+
+function listedIn(shown: string): Offer[] {
+  const text = shown.slice(shown.indexOf('[{"name"'));
   const listed: { name: string; description: string }[] = JSON.parse(text);
-  return [
-    ...turn.offers,
-    ...listed.map(({ name, description }) => ({
-      name: name.replace('mcp__agents__', 'mcp__agents/'),
-      description,
-      schema: declared(description)
-    }))
-  ];
+  return listed.map(({ name, description }) => ({
+    name: name.replace('mcp__agents__', 'mcp__agents/'),
+    description,
+    schema: declared(description)
+  }));
 }
 
 /** The facts of an answer, out of what a client shows its model of it. */
