@@ -55,22 +55,38 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** What to do about a disk that is full, and about one that refuses. */
+interface StorageHints {
+  full: string;
+  unwritable: string;
+}
+
+const ofWorkspace: StorageHints = {
+  full: 'Free some space and call again; nothing was started.',
+  unwritable:
+    'Check owner and permissions of logs/ and .agents/ in the workspace, or start with --workspace elsewhere.'
+};
+
 /**
  * Turns a failed write into an error a user can act on; anything that is not
  * a system error is handed back as it is.
  */
-export function storageError(error: unknown, path: string): unknown {
+export function storageError(
+  error: unknown,
+  path: string,
+  hints = ofWorkspace
+): unknown {
   const code = errnoOf(error);
   if (code === undefined || error instanceof HostError) return error;
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new HostError(
-      'storage_full',
-      `The disk that holds ${path} is full.`,
-      'Free some space and call again; nothing was started.'
-    );
-  return new HostError(
-    'storage_unwritable',
-    `${path} cannot be written (${code}).`,
-    'Check owner and permissions of logs/ and .agents/ in the workspace, or start with --workspace elsewhere.'
-  );
+  return code === 'ENOSPC' || code === 'EDQUOT'
+    ? new HostError(
+        'storage_full',
+        `The disk that holds ${path} is full.`,
+        hints.full
+      )
+    : new HostError(
+        'storage_unwritable',
+        `${path} cannot be written (${code}).`,
+        hints.unwritable
+      );
 }

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { errnoOf, HostError } from '../errors.ts';
+import { HostError, storageError } from '../errors.ts';
 import { isTemporary, remove } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { FileLock, type Witnesses } from '../state/file-lock.ts';
@@ -129,17 +129,9 @@ export class CouncilStore {
 }
 
 function writeError(error: unknown, path: string): unknown {
-  const code = errnoOf(error);
-  if (code === undefined || error instanceof HostError) return error;
-  if (code === 'ENOSPC' || code === 'EDQUOT')
-    return new HostError(
-      'storage_full',
-      `The disk that holds ${path} is full.`,
-      'Nothing was recorded. Free some space and call again.'
-    );
-  return new HostError(
-    'storage_unwritable',
-    `${path} cannot be written (${code}).`,
-    'Nothing was recorded. Check owner and permissions of its directory, or name another file with AGENTS_COUNCIL_STATE_PATH.'
-  );
+  return storageError(error, path, {
+    full: 'Nothing was recorded. Free some space and call again.',
+    unwritable:
+      'Nothing was recorded. Check owner and permissions of its directory, or name another file with AGENTS_COUNCIL_STATE_PATH.'
+  });
 }
