@@ -4,6 +4,7 @@ import { HostError, storageError } from '../errors.ts';
 import { isTemporary, remove } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { FileLock, type Witnesses } from '../state/file-lock.ts';
+import { LockQueue } from '../state/lock-queue.ts';
 import type { CouncilState } from './state.ts';
 import { StateFile } from './state-file.ts';
 
@@ -13,12 +14,8 @@ export interface Change<Told> {
   told: Told;
 }
 
-interface Waiting {
-  /** Changes the state, or settles its caller with why it could not. */
-  apply: (state: CouncilState) => CouncilState;
-  done: () => void;
-  failed: (error: unknown) => void;
-}
+/** Changes the state, or settles its caller with why it could not. */
+type Apply = (state: CouncilState) => CouncilState;
 
 /**
  * The state that any number of processes share. Changes of one process that
@@ -28,13 +25,20 @@ interface Waiting {
 export class CouncilStore {
   readonly file: StateFile;
   readonly #lock: FileLock;
-  #waiting: Waiting[] = [];
-  #isWriting = false;
+  readonly #queue: LockQueue<Apply>;
   #isTidy = false;
 
   constructor(path: string, witnesses: Witnesses) {
     this.file = new StateFile(path);
     this.#lock = new FileLock(`${path}.lock`, `${path}.servers`, witnesses);
+    this.#queue = new LockQueue(
+      this.#lock,
+      () => ensureDirectory(dirname(path)),
+      (changes) => {
+        this.#tidy();
+        this.#write(changes);
+      }
+    );
   }
 
   /** The state as it stands: no lock is taken. */
@@ -50,23 +54,21 @@ export class CouncilStore {
    */
   change<Told>(work: (state: CouncilState) => Change<Told>): Promise<Told> {
     return new Promise((resolve, reject) => {
+      // It may have had something to write, too.
+      const failed = (error: unknown) =>
+        reject(writeError(error, this.file.path));
       let told: { value: Told } | undefined;
-      this.#waiting.push({
-        apply: (state) => {
-          try {
-            const change = work(state);
-            told = { value: change.told };
-            return change.state;
-          } catch (error) {
-            // It may have had something to write, too.
-            reject(writeError(error, this.file.path));
-            return state;
-          }
-        },
-        done: () => told && resolve(told.value),
-        failed: reject
-      });
-      if (!this.#isWriting) void this.#writeAll();
+      const apply: Apply = (state) => {
+        try {
+          const change = work(state);
+          told = { value: change.told };
+          return change.state;
+        } catch (error) {
+          failed(error);
+          return state;
+        }
+      };
+      this.#queue.add(apply).then(() => told && resolve(told.value), failed);
     });
   }
 
@@ -76,32 +78,9 @@ export class CouncilStore {
     this.#lock.close();
   }
 
-  async #writeAll(): Promise<void> {
-    this.#isWriting = true;
-    while (this.#waiting.length > 0) {
-      let taken: Waiting[] = [];
-      try {
-        ensureDirectory(dirname(this.file.path));
-        await this.#lock.hold(() => {
-          this.#tidy();
-          taken = this.#waiting;
-          this.#waiting = [];
-          this.#write(taken);
-        });
-        for (const { done } of taken) done();
-      } catch (error) {
-        // Nobody got the lock: all who wait for it are told.
-        const all = [...taken, ...(taken.length > 0 ? [] : this.#waiting)];
-        if (taken.length === 0) this.#waiting = [];
-        for (const { failed } of all) failed(writeError(error, this.file.path));
-      }
-    }
-    this.#isWriting = false;
-  }
-
-  #write(changes: Waiting[]): void {
+  #write(changes: Apply[]): void {
     const before = this.file.read();
-    const after = changes.reduce((state, { apply }) => apply(state), before);
+    const after = changes.reduce((state, apply) => apply(state), before);
     if (after === before) return;
     if (!this.#lock.isHeld())
       throw new HostError(
