@@ -2,8 +2,17 @@
  * The plugin contract: everything an engine may say about itself. A plugin's
  * default export is an engine: a plain object that describes how a prompt
  * becomes a reply. The host starts processes, reads keys and writes files.
- * Types only, no imports: a plugin needs this at build time at most.
+ * Types only, needed at build time at most.
  */
+import type { Probe } from './plugin-probe.ts';
+import type { WorkerPart } from './plugin-worker.ts';
+
+export type {
+  Connection,
+  Interactive,
+  McpServer,
+  Surroundings
+} from './plugin-worker.ts';
 
 /** What an agent may do: look, change files, or anything the user may. */
 export type Access = 'read' | 'write' | 'full';
@@ -117,7 +126,7 @@ interface EngineBasics {
 }
 
 /** A program on the user's machine. */
-export interface CliEngine extends EngineBasics {
+export interface CliEngine extends EngineBasics, WorkerPart {
   kind: 'cli';
   /** Program name (looked up on PATH) or absolute path. */
   command: string;
@@ -165,30 +174,7 @@ export interface CliEngine extends EngineBasics {
   /** True when two at once disturb each other: a squad's take turns. */
   oneAtATime?: boolean;
   /** How `doctor` learns more. No model call. */
-  probe?: {
-    /** Arguments that print the version. Default `--version`. */
-    version?: string[];
-    /** The versions this plugin was tested with: `1.2.3`, both included. */
-    verified?: { oldest: string; newest: string };
-    /**
-     * Arguments that print help, for each place that tells flags of `args`.
-     * Default `--help` when `verified` is there; `[]`: no flag is checked.
-     */
-    help?: string[][];
-    /** Flags that work though no help tells them. */
-    unlisted?: string[];
-    /** Arguments that tell the login state, and how to read it. */
-    login?: {
-      args: string[];
-      read: (output: {
-        exitCode: number;
-        stdout: string;
-        stderr: string;
-      }) => 'logged in' | 'not logged in' | 'unknown';
-    };
-    /** What the user does to log in. */
-    loginHint?: string;
-  };
+  probe?: Probe;
 }
 
 /** One question to a provider. */

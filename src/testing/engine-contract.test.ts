@@ -3,6 +3,7 @@ import type { Engine } from '../plugin.ts';
 import { describeEngine, type Fixture } from './engine-contract.ts';
 import { answers, api, outputs, program } from './right-engines.ts';
 import { wrongApis, wrongPrograms } from './wrong-engines.ts';
+import { wrongWorkers } from './wrong-workers.ts';
 
 /** Titles of the tests that fail, with what they say. */
 async function failuresOf(
@@ -46,13 +47,16 @@ test('what is no engine has one failing test', async () => {
   expect([...failures.values()].join()).toContain('env.keep');
 });
 
-test.each(wrongPrograms)('%s fails', async (_, change, title, said) => {
-  const wrong = Object({ ...program, ...change });
-  const failures = [...(await failuresOf(wrong, outputs))];
-  const found = failures.find(([name]) => name.startsWith(title));
-  expect(failures.map(([name]) => name).join('\n')).toContain(title);
-  expect(found?.[1]).toMatch(said);
-});
+test.each([...wrongPrograms, ...wrongWorkers])(
+  '%s fails',
+  async (_, change, title, said) => {
+    const wrong = Object({ ...program, ...change });
+    const failures = [...(await failuresOf(wrong, outputs))];
+    const found = failures.find(([name]) => name.startsWith(title));
+    expect(failures.map(([name]) => name).join('\n')).toContain(title);
+    expect(found?.[1]).toMatch(said);
+  }
+);
 
 test.each(wrongApis)('%s fails', async (_, change, title, said) => {
   const wrong = Object({ ...api, ...change });

@@ -18,6 +18,7 @@ import { declarationChecks } from './contract/declaration.ts';
 import { outputChecks } from './contract/output.ts';
 import { recordedChecks } from './contract/recorded.ts';
 import { startChecks } from './contract/start.ts';
+import { workerChecks } from './contract/worker.ts';
 
 export type { ApiFixture, CliFixture, Expected } from './contract/check.ts';
 export type { Fixture };
@@ -58,6 +59,7 @@ function checksOf(engine: Engine, fixtures: Fixture[]): Check[] {
     ...(engine.kind === 'cli'
       ? [
           ...startChecks(engine),
+          ...workerChecks(engine),
           ...outputChecks(engine, fixtures.filter(isOfProgram))
         ]
       : apiChecks(engine, fixtures.filter(isOfApi))),

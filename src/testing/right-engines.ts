@@ -15,6 +15,13 @@ export const program: CliEngine = {
     ...(model ? ['--model', model] : []),
     ...(sessionId ? [`--resume=${sessionId}`] : [])
   ],
+  connect: (server, directory) => ({
+    args: [`--servers=${directory}/servers.json`],
+    files: { 'servers.json': JSON.stringify(server) }
+  }),
+  interactive: {
+    args: ({ access, prompt }) => [`--sandbox=${access}`, '--', prompt]
+  },
   read: (reply, event) => {
     const { type, text } = { type: '', text: '', ...Object(event) };
     if (type === 'session') return { ...reply, sessionId: String(text) };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { makeAnswers } from './answer-shapes.ts';
 import { compareReleases } from './compare-releases.ts';
-import { failureCodes } from './failure-codes.ts';
 
 type Shapes = ReturnType<typeof makeShapes>;
 let shapes: Shapes | undefined;
@@ -32,7 +32,7 @@ function makeShapes() {
   return { engine: makeEngine(words), answers: makeAnswers(words) };
 }
 
-type Words = ReturnType<typeof makeWords>;
+export type Words = ReturnType<typeof makeWords>;
 
 function makeWords() {
   const callable = z.custom<(...args: never[]) => unknown>(
@@ -124,6 +124,14 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           takesSessionId: z.boolean().optional(),
           createChat: z.array(word).min(1).optional(),
           oneAtATime: z.boolean().optional(),
+          connect: callable.optional(),
+          interactive: z
+            .looseObject({
+              args: callable,
+              env: callable.optional(),
+              typesPrompt: z.boolean().optional()
+            })
+            .optional(),
           probe: z
             .looseObject({
               version: z.array(word).optional(),
@@ -163,51 +171,4 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
         code === 'invalid_union' ? 'must be "cli" or "api"' : undefined
     }
   );
-}
-
-/** What the functions of an engine may give back. */
-function makeAnswers({ word, filled, line, seconds }: Words) {
-  const tokens = z.number();
-  const failure = z.object({ code: z.enum(failureCodes), message: z.string() });
-  const reply = z.looseObject({
-    text: z.string(),
-    finished: z.boolean(),
-    failure: orNothing(failure),
-    sessionId: orNothing(z.string()),
-    model: orNothing(z.string()),
-    usage: orNothing(
-      z.object({
-        prompt_tokens: tokens,
-        completion_tokens: tokens,
-        total_tokens: tokens
-      })
-    ),
-    usageScope: orNothing(z.enum(['run', 'session'])),
-    cachedTokens: orNothing(z.number()),
-    costUsd: orNothing(z.number()),
-    progress: orNothing(z.string()),
-    retrying: orNothing(z.object({ times: z.int().min(0), why: failure })),
-    denials: orNothing(z.array(z.string()))
-  });
-
-  return {
-    args: z.array(word),
-    stdin: z.string(),
-    'env.set': z.record(filled.regex(/^[^=]+$/, 'holds "="'), word),
-    tools: line.max(500),
-    timeoutSeconds: seconds,
-    read: reply,
-    readError: reply,
-    failure: orNothing(z.enum(failureCodes)),
-    // Only what is listed: it is written down as it is.
-    generate: z.object({
-      ...z.object(reply.shape).omit({ sessionId: true }).shape,
-      finished: orNothing(z.boolean())
-    })
-  };
-}
-
-/** Events are JSON, where nothing is null. */
-function orNothing<Shape extends z.ZodType>(shape: Shape) {
-  return shape.nullish().transform((value) => value ?? undefined);
 }

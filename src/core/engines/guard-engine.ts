@@ -1,4 +1,10 @@
-import type { ApiEngine, CliEngine, Engine, Reply } from '../../plugin.ts';
+import type {
+  ApiEngine,
+  CliEngine,
+  Connection,
+  Engine,
+  Reply
+} from '../../plugin.ts';
 import { EngineFault, wordsOf } from './engine-fault.ts';
 import { pluginShapes, told } from './engine-shape.ts';
 import { withoutStdout } from './plugin-output.ts';
@@ -20,6 +26,7 @@ export function guardEngine(value: unknown): Engine {
 
 function guardProgram(engine: CliEngine, guard: Guard): CliEngine {
   const { args, stdin, tools, read, readError, env, probe } = engine;
+  const { connect, interactive } = engine;
   return {
     ...engine,
     ...guardBasics(engine, guard),
@@ -37,7 +44,35 @@ function guardProgram(engine: CliEngine, guard: Guard): CliEngine {
         guard.ask<Reply>('readError', readError, [{ ...reply }, line])
     }),
     ...(env && { env: guardEnvironment(env, guard) }),
-    ...(probe && { probe: guardProbe(probe, guard) })
+    ...(probe && { probe: guardProbe(probe, guard) }),
+    ...(connect && { connect: guardConnect(connect, guard) }),
+    ...(interactive && { interactive: guardInteractive(interactive, guard) })
+  };
+}
+
+type Connect = NonNullable<CliEngine['connect']>;
+
+function guardConnect(connect: Connect, guard: Guard): Connect {
+  return (server, directory, { request, environment, ...rest }) =>
+    guard.ask<Connection>('connect', connect, [
+      structuredClone(server),
+      directory,
+      { ...rest, request: { ...request }, environment: { ...environment } }
+    ]);
+}
+
+type Interactive = NonNullable<CliEngine['interactive']>;
+
+function guardInteractive(interactive: Interactive, guard: Guard): Interactive {
+  const { args, env } = interactive;
+  return {
+    ...interactive,
+    args: (request) =>
+      guard.ask('interactive.args', args, [{ ...request }], interactive),
+    ...(env && {
+      env: (request) =>
+        guard.ask('interactive.env', env, [{ ...request }], interactive)
+    })
   };
 }
 
