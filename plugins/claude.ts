@@ -1,11 +1,12 @@
 import type {
   Access,
   CliEngine,
-  EngineRequest,
   Failure,
   FailureCode,
   Reply
 } from '../src/plugin.ts';
+import { briefedPrompt, briefsByPrompt } from './brief.ts';
+import { connect, interactive, tools } from './claude-worker.ts';
 import {
   beginning,
   count,
@@ -47,7 +48,7 @@ export default {
       // One value, and never last: the flag swallows all words after it.
       ...['--tools', tools(access).join(',')],
       ...permissions(access),
-      ...(systemPrompt && !briefsByStdin(request)
+      ...(systemPrompt && !briefsByPrompt(request)
         ? ['--append-system-prompt', systemPrompt]
         : []),
       // With "=", so that an id can never be taken for a flag.
@@ -55,10 +56,7 @@ export default {
     ];
   },
 
-  stdin: (request) =>
-    briefsByStdin(request)
-      ? `${request.systemPrompt}\n\n${request.prompt}`
-      : request.prompt,
+  stdin: briefedPrompt,
 
   env: {
     keep: `ANTHROPIC_* API_TIMEOUT_MS AWS_* BASH_DEFAULT_TIMEOUT_MS BASH_MAX_*
@@ -86,6 +84,9 @@ export default {
 
   failure: codeOfText,
 
+  connect,
+  interactive,
+
   probe: {
     verified: { oldest: '2.1.290', newest: '2.1.329' },
     login: {
@@ -99,25 +100,10 @@ export default {
   }
 } satisfies CliEngine;
 
-function tools(access: Access): string[] {
-  if (access === 'read') return ['Read', 'Glob', 'Grep'];
-  const editing = ['Read', 'Write', 'Edit', 'Glob', 'Grep'];
-  return access === 'full' ? ['Bash', ...editing] : editing;
-}
-
 function permissions(access: Access): string[] {
   if (access === 'full') return ['--dangerously-skip-permissions'];
   // "plan" would do for reading too, but reads outside of the directory.
   return ['--permission-mode', access === 'write' ? 'acceptEdits' : 'dontAsk'];
-}
-
-/**
- * A resumed session silently keeps its first system prompt, and Linux takes
- * 128 KiB per argument at most.
- */
-function briefsByStdin({ sessionId, systemPrompt = '' }: EngineRequest) {
-  const fits = Buffer.byteLength(systemPrompt) <= 100_000;
-  return systemPrompt !== '' && (sessionId !== undefined || !fits);
 }
 
 function readSystem(reply: Reply, line: Fields): Reply {

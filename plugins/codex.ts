@@ -1,10 +1,6 @@
-import type {
-  CliEngine,
-  EngineRequest,
-  Failure,
-  FailureCode,
-  Reply
-} from '../src/plugin.ts';
+import type { CliEngine, Failure, FailureCode, Reply } from '../src/plugin.ts';
+import { briefedPrompt, briefsByPrompt } from './brief.ts';
+import { connect, interactive, sandbox, setting } from './codex-worker.ts';
 import {
   count,
   type Fields,
@@ -43,7 +39,7 @@ export default {
       ...['-C', cwd],
       ...(model ? ['-m', model] : []),
       ...(baseUrl ? setting('openai_base_url', baseUrl) : []),
-      ...(systemPrompt && !briefsByStdin(request)
+      ...(systemPrompt && !briefsByPrompt(request)
         ? setting('developer_instructions', systemPrompt)
         : []),
       // Options are refused after this word, and "--" keeps an id from being
@@ -53,10 +49,7 @@ export default {
     ];
   },
 
-  stdin: (request) =>
-    briefsByStdin(request)
-      ? `${request.systemPrompt}\n\n${request.prompt}`
-      : request.prompt,
+  stdin: briefedPrompt,
 
   env: {
     keep: [
@@ -94,6 +87,9 @@ export default {
 
   failure: codeOfText,
 
+  connect,
+  interactive,
+
   probe: {
     verified: { oldest: '0.153.4', newest: '0.169.0' },
     // All options stand before the word "resume".
@@ -111,30 +107,6 @@ export default {
     loginHint: 'Run "codex login", or set CODEX_API_KEY.'
   }
 } satisfies CliEngine;
-
-function sandbox({ access }: EngineRequest): string[] {
-  if (access === 'full') return ['--dangerously-bypass-approvals-and-sandbox'];
-  return ['-s', access === 'write' ? 'workspace-write' : 'read-only'];
-}
-
-/**
- * A resumed session silently keeps its first system prompt, and Linux takes
- * 128 KiB per argument at most.
- */
-function briefsByStdin({ sessionId, systemPrompt = '' }: EngineRequest) {
-  const fits = Buffer.byteLength(systemPrompt) <= 100_000;
-  return systemPrompt !== '' && (sessionId !== undefined || !fits);
-}
-
-function setting(name: string, value: string): string[] {
-  return ['-c', `${name}=${tomlString(value)}`];
-}
-
-/** JSON's escapes are TOML's, but for DEL and for halves of a character. */
-function tomlString(value: string): string {
-  const wellFormed = Buffer.from(value).toString();
-  return JSON.stringify(wellFormed).replaceAll('\u007f', '\\u007f');
-}
 
 function started(reply: Reply, sessionId: string): Reply {
   return sessionId ? { ...reply, sessionId } : reply;
@@ -204,7 +176,7 @@ function codeOfText(said: string): FailureCode | undefined {
 /** Words of the CLI, the surest first. */
 const CODES: [RegExp, FailureCode][] = [
   [/missing bearer|not logged in|run `?codex login/i, 'not_logged_in'],
-  [/missing environment variable/i, 'not_logged_in'],
+  [/missing environment variable|sign in with chatgpt/i, 'not_logged_in'],
   [/no rollout found/i, 'spawn_failed'],
   [/not inside a trusted directory/i, 'permission_denied'],
   [/quota|usage limit|billing|out of credits|status:? 402\b/i, 'quota'],

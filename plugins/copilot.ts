@@ -1,4 +1,5 @@
-import type { Access, CliEngine, FailureCode, Reply } from '../src/plugin.ts';
+import type { CliEngine, FailureCode, Reply } from '../src/plugin.ts';
+import { connect, interactive, permissions, tools } from './copilot-worker.ts';
 import {
   count,
   type Fields,
@@ -73,6 +74,9 @@ export default {
 
   failure: codeOfText,
 
+  connect,
+  interactive,
+
   probe: {
     verified: { oldest: '1.0.102', newest: '1.0.102' },
     loginHint:
@@ -86,24 +90,6 @@ interface Streaming extends Reply {
    * Copilot asks the model to go on and tells only the last piece as a whole.
    */
   pieces?: string;
-}
-
-function tools(access: Access): string[] {
-  const reading = ['view', 'grep', 'rg', 'glob'];
-  if (access === 'read') return reading;
-  // Some models are given the last in place of the other two.
-  return [...reading, 'create', 'edit', 'apply_patch'];
-}
-
-/** Nobody can be asked, so that what is not allowed here is refused. */
-function permissions(access: Access): string[] {
-  if (access === 'full') return ['--allow-all'];
-  return [
-    `--available-tools=${tools(access).join(',')}`,
-    // Otherwise every temporary directory counts as the agent's own.
-    '--disallow-temp-dir',
-    ...(access === 'write' ? ['--allow-tool=write'] : [])
-  ];
 }
 
 function readEvent(before: Streaming, type: unknown, data: Fields): Streaming {

@@ -1,12 +1,6 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
-import type {
-  Access,
-  CliEngine,
-  Enforcement,
-  FailureCode,
-  Reply
-} from '../src/plugin.ts';
+import type { CliEngine, FailureCode, Reply } from '../src/plugin.ts';
+import { held, permissions } from './gemini-cli-limits.ts';
+import { connect, interactive } from './gemini-cli-worker.ts';
 import {
   beginning,
   count,
@@ -17,14 +11,6 @@ import {
   toolCall
 } from './json-fields.ts';
 import { failedAgain } from './retries.ts';
-
-const file = 'gemini-cli-limits.toml';
-const here = import.meta.dirname;
-const limits = [join(here, file), join(here, '..', 'dist', file)].find(
-  existsSync
-);
-/** Gemini CLI silently goes on without a policy that is not there. */
-const held: Enforcement = limits ? 'enforced' : 'asked';
 
 /** Google's Gemini CLI. Reads GEMINI.md from its directory by itself. */
 export default {
@@ -121,17 +107,14 @@ export default {
 
   failure: codeOfText,
 
+  connect,
+  interactive,
+
   probe: {
     verified: { oldest: '0.57.0', newest: '0.61.0' },
     loginHint: 'Run "gemini" and sign in, or set GEMINI_API_KEY.'
   }
 } satisfies CliEngine;
-
-function permissions(access: Access): string[] {
-  if (access === 'full') return ['--approval-mode', 'yolo'];
-  const mode = access === 'write' ? 'auto_edit' : 'default';
-  return ['--approval-mode', mode, `--admin-policy=${limits ?? file}`];
-}
 
 function readToolResult(reply: Reply, line: Fields): Reply {
   const error = record(line.error);

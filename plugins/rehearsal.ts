@@ -2,11 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CliEngine, FailureCode, Reply } from '../src/plugin.ts';
 
-const file = 'rehearsal-agent.cjs';
 const here = import.meta.dirname;
-const agent = [join(here, file), join(here, '..', 'dist', file)].find(
-  existsSync
-);
+const agent = programIn('rehearsal-agent.cjs');
+const worker = programIn('rehearsal-worker.cjs');
 
 /**
  * A scripted stand-in: a real child process that asks no model. The prompt is
@@ -24,10 +22,24 @@ export default {
   models: { default: 'script' },
   resumes: true,
   args: ({ access, sessionId }) => [
-    agent ?? file,
+    agent,
     access,
     ...(sessionId === undefined ? [] : ['--', sessionId])
   ],
+  connect: (server, directory) => {
+    const file = join(directory, 'server.json');
+    return {
+      args: [],
+      env: {
+        TROUPE_REHEARSAL_WORKER: worker,
+        TROUPE_REHEARSAL_SERVER: file
+      },
+      files: { 'server.json': JSON.stringify(server) }
+    };
+  },
+  interactive: {
+    args: ({ access, prompt }) => [agent, access, '--brief', prompt]
+  },
   read: (reply, event) => {
     if (typeof event !== 'object' || event === null) return reply;
     const fields = new Map(Object.entries(event));
@@ -46,6 +58,13 @@ export default {
     }
   }
 } satisfies CliEngine;
+
+/** A built program, from source or from the bundle. */
+function programIn(file: string): string {
+  return (
+    [join(here, file), join(here, '..', 'dist', file)].find(existsSync) ?? file
+  );
+}
 
 const codes: FailureCode[] = [
   'auth',

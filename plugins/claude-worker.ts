@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import type {
+  Access,
+  Connection,
+  Interactive,
+  McpServer,
+  Surroundings
+} from '../src/plugin.ts';
+import { briefedPrompt, briefsByPrompt } from './brief.ts';
+
+/** Claude's own tools, by access. */
+export function tools(access: Access): string[] {
+  if (access === 'read') return ['Read', 'Glob', 'Grep'];
+  const editing = ['Read', 'Write', 'Edit', 'Glob', 'Grep'];
+  return access === 'full' ? ['Bash', ...editing] : editing;
+}
+
+/** One server and no other, whatever the user and the project have. */
+export function connect(
+  server: McpServer,
+  directory: string,
+  surroundings: Surroundings
+): Connection {
+  const { name, command, args, env, callSeconds } = server;
+  const entry = {
+    type: 'stdio',
+    ...{ command, args, env },
+    timeout: 1000 * callSeconds,
+    // Else the model has to search for the tools first.
+    alwaysLoad: true
+  };
+  const names = server.tools.map((tool) => `mcp__${name}__${tool}`);
+  const answers = surroundings.inTerminal ? answersFor(surroundings) : {};
+  const hasAnswers = Object.keys(answers).length > 0;
+  return {
+    args: [
+      // With "=", as these flags swallow all words after them.
+      `--mcp-config=${join(directory, 'mcp.json')}`,
+      '--strict-mcp-config',
+      `--allowedTools=${names.join(',')}`,
+      ...(hasAnswers ? [`--settings=${join(directory, 'settings.json')}`] : [])
+    ],
+    env: {
+      // Calls that last are else moved to the background, and answered later.
+      CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS: '0',
+      ...(surroundings.inTerminal ? keyFor(surroundings) : {})
+    },
+    files: {
+      'mcp.json': JSON.stringify({ mcpServers: { [name]: entry } }),
+      ...(hasAnswers ? { 'settings.json': JSON.stringify(answers) } : {})
+    }
+  };
+}
+
+/** Nobody is there to answer it: what would ask is refused, or given. */
+export const interactive = {
+  args(request) {
+    const { access, model, sessionId, systemPrompt } = request;
+    return [
+      ...['--model', model ?? 'sonnet'],
+      // Here the first request does not wait for the server. A model that has
+      // this tool is told that others come, and can wait for them.
+      ...['--tools', ['ToolSearch', ...tools(access)].join(',')],
+      ...permissions(access),
+      ...(systemPrompt && !briefsByPrompt(request)
+        ? ['--append-system-prompt', systemPrompt]
+        : []),
+      ...(sessionId ? [`--resume=${sessionId}`] : []),
+      ...['--', briefedPrompt(request)]
+    ];
+  },
+
+  env: () => ({
+    // It asks of a new directory whether it is trusted, which `-p` does not:
+    // the host decides where agents work.
+    CLAUDE_CODE_SANDBOXED: '1',
+    DISABLE_AUTOUPDATER: '1'
+  })
+} satisfies Interactive;
+
+function permissions(access: Access): string[] {
+  if (access === 'full') return ['--dangerously-skip-permissions'];
+  // "acceptEdits" asks before all that is not in the directory.
+  const edits = access === 'write' ? ['--allowedTools=Edit(./**)'] : [];
+  return ['--permission-mode', 'dontAsk', ...edits];
+}
+
+/** Settings that answer what it asks in a terminal alone. */
+function answersFor({ request, environment }: Surroundings): object {
+  return {
+    ...(request.access === 'full'
+      ? { skipDangerousModePermissionPrompt: true }
+      : {}),
+    // A key in ANTHROPIC_API_KEY is used by `-p`, and asked about here.
+    ...(environment.ANTHROPIC_API_KEY
+      ? { apiKeyHelper: `printf %s "$${KEY}"` }
+      : {})
+  };
+}
+
+function keyFor({ environment }: Surroundings): Record<string, string> {
+  const key = environment.ANTHROPIC_API_KEY;
+  return key ? { ANTHROPIC_API_KEY: '', [KEY]: key } : {};
+}
+
+const KEY = 'TROUPE_CLAUDE_KEY';

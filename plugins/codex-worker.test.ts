@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import type { EngineRequest, McpServer, Surroundings } from '../src/plugin.ts';
+import codex from './codex.ts';
+
+const request: EngineRequest = {
+  prompt: '-- Wait for\n"work".',
+  access: 'full',
+  cwd: '/my "project"',
+  asRoot: true
+};
+
+const server: McpServer = {
+  name: 'agents',
+  command: '/usr/bin/node',
+  args: ['troupe.cjs', 'mcp'],
+  env: { SECRET: 'x' },
+  tools: ['wait_for_command', 'emit_event'],
+  callSeconds: 60
+};
+
+const surroundings: Surroundings = {
+  request,
+  inTerminal: true,
+  environment: {},
+  read: () => undefined
+};
+
+function connect(changes: Partial<Surroundings> = {}) {
+  return codex.connect(server, '/private', { ...surroundings, ...changes });
+}
+
+describe('a connection', () => {
+  const entry = [
+    '"command"="/usr/bin/node"',
+    '"args"=["troupe.cjs","mcp"]',
+    '"env_vars"=["SECRET"]',
+    '"enabled"=true',
+    '"required"=true',
+    '"startup_timeout_sec"=60',
+    '"tool_timeout_sec"=60',
+    '"enabled_tools"=["wait_for_command","emit_event"]',
+    '"disabled_tools"=[]',
+    '"default_tools_approval_mode"="approve"',
+    '"tools"={"wait_for_command"={"approval_mode"="approve"},' +
+      '"emit_event"={"approval_mode"="approve"}}'
+  ];
+
+  test('leaves nothing that limits it to the configuration of the user', () => {
+    const setting = `mcp_servers.agents={${entry.join(',')}}`;
+    expect(connect().args).toEqual(['-c', setting]);
+  });
+
+  test('hands variables on by name, as all can read the arguments', () => {
+    expect(connect().env).toEqual({ SECRET: 'x' });
+  });
+
+  test('names a provider for a key that a terminal does not know of', () => {
+    const environment = { CODEX_API_KEY: 'key' };
+    expect(connect({ environment }).args.slice(2)).toEqual([
+      '-c',
+      'model_provider="troupe"',
+      '-c',
+      'model_providers.troupe={"name"="OpenAI",' +
+        '"base_url"="https://api.openai.com/v1",' +
+        '"env_key"="CODEX_API_KEY","wire_api"="responses"}'
+    ]);
+    const elsewhere = { ...request, baseUrl: 'http://127.0.0.1:8080/v1' };
+    const args = connect({ environment, request: elsewhere }).args;
+    expect(args.at(-1)).toContain('"base_url"="http://127.0.0.1:8080/v1"');
+    expect(connect({ environment, inTerminal: false }).args).toHaveLength(2);
+  });
+});
+
+describe('in a terminal', () => {
+  const { interactive } = codex;
+
+  test('the prompt is the last argument, and never a flag', () => {
+    expect(interactive.args(request)).toEqual([
+      '--dangerously-bypass-approvals-and-sandbox',
+      '-C',
+      '/my "project"',
+      '-c',
+      'projects={"/my \\"project\\""={"trust_level"="trusted"}}',
+      '-c',
+      'check_for_update_on_startup=false',
+      '-c',
+      'tui.show_tooltips=false',
+      '--',
+      '-- Wait for\n"work".'
+    ]);
+  });
+
+  test.each([
+    ['read', 'read-only'],
+    ['write', 'workspace-write']
+  ] as const)(
+    '%s access has its sandbox and asks nobody',
+    (access, sandbox) => {
+      const args = interactive.args({ ...request, access });
+      expect(args.slice(0, 4)).toEqual(['-s', sandbox, '-a', 'never']);
+    }
+  );
+
+  test('model, address and brief are given as for a run', () => {
+    const args = interactive.args({
+      ...request,
+      model: 'm',
+      baseUrl: 'http://127.0.0.1:8080/v1',
+      systemPrompt: 'Say "no".'
+    });
+    expect(args.slice(3, 9)).toEqual([
+      '-m',
+      'm',
+      '-c',
+      'openai_base_url="http://127.0.0.1:8080/v1"',
+      '-c',
+      'developer_instructions="Say \\"no\\"."'
+    ]);
+  });
+
+  test('a session continues, its brief before the prompt', () => {
+    const args = interactive.args({
+      ...request,
+      sessionId: '--last',
+      systemPrompt: 'Be brief.'
+    });
+    expect(args.slice(-4)).toEqual([
+      'resume',
+      '--',
+      '--last',
+      `Be brief.\n\n${request.prompt}`
+    ]);
+  });
+
+  test('a screen that asks how to sign in tells what is missing', () => {
+    const screen = '> 1. Sign in with ChatGPT\n  2. Sign in with Device Code';
+    expect(codex.failure(screen)).toBe('not_logged_in');
+  });
+});

@@ -1,0 +1,119 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type {
+  Connection,
+  Interactive,
+  McpServer,
+  Surroundings
+} from '../src/plugin.ts';
+import { permissions } from './gemini-cli-limits.ts';
+import { record } from './json-fields.ts';
+import { changedSettings } from './user-settings.ts';
+
+/**
+ * Gemini CLI is told of servers by files only, and takes but one from
+ * elsewhere: a home of its own, where all else is the user's.
+ */
+export function connect(
+  server: McpServer,
+  directory: string,
+  { environment, read }: Surroundings
+): Connection {
+  const home = environment.GEMINI_CLI_HOME || environment.HOME || homedir();
+  const own = join('.gemini', 'settings.json');
+  return {
+    args: [`--admin-policy=${join(directory, 'worker.toml')}`],
+    env: { GEMINI_CLI_HOME: join(directory, 'home') },
+    files: {
+      'worker.toml': policy(server),
+      [join('home', own)]: settings(server, read(join(home, own)))
+    },
+    links: Object.fromEntries(
+      ['.gemini', '.agents', '.env'].map((name) => [
+        join('home', name),
+        join(home, name)
+      ])
+    )
+  };
+}
+
+export const interactive: Interactive = {
+  args: ({ access, model, sessionId, systemPrompt, prompt }) => [
+    ...permissions(access),
+    ...(model ? ['--model', model] : []),
+    ...(sessionId ? [`--resume=${sessionId}`] : []),
+    `--prompt-interactive=${systemPrompt ? `${systemPrompt}\n\n` : ''}${prompt}`
+  ]
+};
+
+/** A project's settings win over these, so that its name is not theirs. */
+function keyOf({ name }: McpServer): string {
+  return `${name}-worker`;
+}
+
+function settings(server: McpServer, theirs: string | undefined): string {
+  const { name, command, args, env, tools, callSeconds } = server;
+  const key = keyOf(server);
+  const entry = {
+    ...{ command, args, env },
+    timeout: 1000 * callSeconds,
+    includeTools: tools
+  };
+  return changedSettings(theirs, (all) => {
+    const { allowed, excluded, ...mcp } = record(all.mcp);
+    return {
+      ...all,
+      general: { ...record(all.general), enableAutoUpdate: false },
+      model: {
+        ...record(all.model),
+        // The fifth wait in a row that brings no task would be taken for one.
+        disableLoopDetection: true,
+        maxSessionTurns: -1
+      },
+      mcp: {
+        ...mcp,
+        ...(Array.isArray(allowed) ? { allowed: [...allowed, key] } : {}),
+        // The project's and the user's own, with tools to start agents.
+        excluded: [...(Array.isArray(excluded) ? excluded : []), name]
+      },
+      mcpServers: { ...record(all.mcpServers), [key]: entry }
+    };
+  });
+}
+
+/** In a terminal, where nobody is, what would ask is refused. */
+function policy(server: McpServer): string {
+  const asking = { interactive: true, modes: ['default', 'autoEdit'] };
+  return [
+    rule('allow', 999, server.tools, { mcpName: keyOf(server) }),
+    rule('deny', 950, ['ask_user', 'enter_plan_mode', 'exit_plan_mode']),
+    rule('deny', 1, ['*'], asking),
+    rule('allow', 2, READING, asking),
+    rule('allow', 2, EDITING, { ...asking, modes: ['autoEdit'] })
+  ].join('\n');
+}
+
+function rule(
+  decision: 'allow' | 'deny',
+  priority: number,
+  toolName: string[],
+  more: object = {}
+): string {
+  const fields = { decision, priority, toolName, ...more };
+  const lines = Object.entries(fields).map(
+    // JSON of these is TOML.
+    ([name, value]) => `${name} = ${JSON.stringify(value)}\n`
+  );
+  return `[[rule]]\n${lines.join('')}`;
+}
+
+/** What Gemini CLI's own policies allow without asking. */
+const READING = [
+  ...['glob', 'grep_search', 'list_directory', 'read_file'],
+  ...['google_web_search', 'codebase_investigator', 'cli_help'],
+  ...['get_internal_docs', 'update_topic', 'complete_task', 'invoke_agent'],
+  ...['read_mcp_resource', 'list_mcp_resources', 'tracker_create_task'],
+  ...['tracker_update_task', 'tracker_get_task', 'tracker_list_tasks'],
+  ...['tracker_add_dependency', 'tracker_visualize']
+];
+const EDITING = ['write_file', 'replace', 'web_fetch'];
