@@ -103,6 +103,9 @@ try {
     bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
     bundle('src/cli/api-agent.ts', 'api-agent.js', { format: 'esm' }),
     bundle('plugins/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
+    bundle('plugins/rehearsal-worker.ts', 'rehearsal-worker.cjs', {
+      alias: stubs
+    }),
     bundle('src/testing/engine-contract.ts', 'testing.js', {
       format: 'esm',
       external: ['zod']

@@ -10,6 +10,8 @@ export interface Flags {
   onDisconnect?: string | undefined;
   maxAccess?: string | undefined;
   strict?: boolean | undefined;
+  /** The worker that a server serves. */
+  agentId?: string | undefined;
   agentsDirectoryPath?: string | undefined;
   /** Squads may be served: variables with plain names count where they are. */
   forSquads?: boolean | undefined;
@@ -84,10 +86,16 @@ function reader(environment: Environment) {
   };
 }
 
-/** Whether a group of tools is served; without a choice all groups are. */
+/** Served without being asked for. */
+const usual = ['spawn', 'runs', 'squad', 'council'];
+
+/** Whether a group of tools is served, by a choice or without one. */
 export function serves(toolsets: unknown, name: string): boolean {
-  if (!Array.isArray(toolsets)) return true;
-  return toolsets.includes('all') || toolsets.includes(name);
+  if (!Array.isArray(toolsets)) return usual.includes(name);
+  // A worker's tools are for a worker alone.
+  return (
+    toolsets.includes(name) || (toolsets.includes('all') && name !== 'worker')
+  );
 }
 
 /** A configuration with overrides in the place of what it says. */

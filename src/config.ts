@@ -15,6 +15,7 @@ import {
 } from './config-overrides.ts';
 import { HostError } from './core/errors.ts';
 import { type CouncilDoor, councilSchema } from './council-config.ts';
+import { orchestratorSchema } from './orchestrator-config.ts';
 import { squadSchema } from './squad-config.ts';
 
 const access = z.enum(['read', 'write', 'full']);
@@ -62,7 +63,20 @@ export const configSchema = z.strictObject({
     .default([])
     .describe('paths relative to this file, package names, or objects'),
   toolsets: z
-    .array(z.enum(['spawn', 'runs', 'squad', 'council', 'all']))
+    .array(
+      z.enum([
+        'spawn',
+        'runs',
+        'squad',
+        'council',
+        'orchestrator',
+        'worker',
+        'all'
+      ])
+    )
+    .refine((names) => !names.includes('worker') || names.length === 1, {
+      error: '"worker" is only ever served alone'
+    })
     .optional(),
   maxAccess: access.default('full').describe('ceiling for every agent'),
   maxConcurrent: count
@@ -95,6 +109,7 @@ export const configSchema = z.strictObject({
     .describe('role files, relative to the workspace; default: agents'),
   squad: squadSchema.prefault({}),
   council: councilSchema.prefault({}),
+  orchestrator: orchestratorSchema.prefault({}),
   iac: z
     .strictObject({
       entries: count.max(200).default(200),
@@ -173,7 +188,7 @@ export function workspaceOf(
   return realpathSync(path);
 }
 
-/** Whether a group of tools is served; without a choice all groups are. */
+/** Whether a group of tools is served. */
 export function hasToolset({ toolsets }: Config, name: string): boolean {
   return serves(toolsets, name);
 }

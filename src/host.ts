@@ -16,6 +16,7 @@ import { chooseEngines } from './core/engines/choose-engines.ts';
 import { EngineRegistry } from './core/engines/engine-registry.ts';
 import { loadEngines } from './core/engines/load-engines.ts';
 import { HostError } from './core/errors.ts';
+import type { Orchestrator } from './core/orchestrator/orchestrator.ts';
 import { recur } from './core/recur.ts';
 import { type ContinueRequest, continueRun } from './core/runs/continue-run.ts';
 import type { Processes } from './core/runs/ports.ts';
@@ -38,6 +39,9 @@ import { removeLeftovers } from './core/state/atomic-file.ts';
 import { log, logProblem } from './log.ts';
 import { wire } from './wiring.ts';
 
+/** So often workers are looked at; those in a queue wait for it. */
+const workersMs = 300;
+
 /** One process's hold on a workspace: everything wired, nothing started. */
 export class Host {
   readonly config: Config;
@@ -51,6 +55,7 @@ export class Host {
   readonly council: Council;
   readonly councilStore: CouncilStore;
   readonly summons: Summons;
+  readonly orchestrator: Orchestrator;
   readonly headDirectory: string;
   readonly #views: AuditViews;
   readonly #starter: RunStarter;
@@ -72,6 +77,7 @@ export class Host {
     this.council = parts.council;
     this.councilStore = parts.councilStore;
     this.summons = parts.summons;
+    this.orchestrator = parts.orchestrator;
     this.headDirectory = parts.headDirectory;
     this.#views = parts.views;
     this.#starter = parts.starter;
@@ -88,11 +94,15 @@ export class Host {
       await this.#lookAfterRuns();
       this.#views.touch();
     });
+    const stopAttending = hasToolset(this.config, 'orchestrator')
+      ? recur(workersMs, () => this.orchestrator.attend())
+      : () => undefined;
     const unsubscribe = this.tracker.subscribe(
       () => void this.summons.attend().catch(logProblem)
     );
     this.#stopWatching = () => {
       stop();
+      stopAttending();
       unsubscribe();
     };
   }
@@ -172,7 +182,8 @@ export class Host {
     const stop = this.config.onDisconnect === 'stop';
     await Promise.allSettled([
       ...dropped.map((id) => this.tracker.look(id)),
-      ...(stop ? ours.map((id) => this.#disconnect(id)) : [])
+      ...(stop ? ours.map((id) => this.#disconnect(id)) : []),
+      this.orchestrator.close(stop)
     ]);
     await this.#starter.prepared();
     this.#closeCouncils();

@@ -26,6 +26,7 @@ import { councilPathOf } from './council-config.ts';
 import { distDirectory } from './dist-directory.ts';
 import { log, logProblem } from './log.ts';
 import { roleDirectoriesOf, squadSettingsOf } from './squad-config.ts';
+import { wireOrchestrator } from './wiring-orchestrator.ts';
 
 /** Everything that works on one workspace, connected. Nothing is started. */
 export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
@@ -105,11 +106,12 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       })),
     onProblem: logProblem
   });
+  const roles = new RoleRepository(
+    roleDirectoriesOf(workspace, config.rolesDirectory),
+    (fault) => log(describeFault(fault))
+  );
   const squads = new Squads({
-    roles: new RoleRepository(
-      roleDirectoriesOf(workspace, config.rolesDirectory),
-      (fault) => log(describeFault(fault))
-    ),
+    roles,
     registry,
     store,
     workspace,
@@ -143,8 +145,17 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     },
     onProblem: logProblem
   });
+  const orchestrator = wireOrchestrator(config, {
+    state,
+    registry,
+    processes,
+    roles,
+    admit: () => spawner.admit(),
+    newId: () => store.newId(null)
+  });
   return {
     store,
+    orchestrator,
     council: new Council({ store: councilStore, witnesses: processes }),
     councilStore,
     summons,

@@ -20,6 +20,17 @@ export const hostErrorCodes = [
   'council_closed',
   'session_replaced',
   'unknown_cursor',
+  'not_a_worker',
+  'not_ready',
+  'agent_over',
+  'foreign_agent',
+  'needs_confirm',
+  'unknown_task',
+  'task_exists',
+  'already_done',
+  'window_full',
+  'no_terminal',
+  'terminal_failed',
   'state_invalid',
   'state_locked',
   'storage_full',
@@ -34,12 +45,20 @@ export type HostErrorCode = (typeof hostErrorCodes)[number];
 export class HostError extends Error {
   readonly code: HostErrorCode;
   readonly hint: string;
+  /** What others have said, by the name of its field. */
+  readonly quoted: Record<string, unknown>;
 
-  constructor(code: HostErrorCode, message: string, hint: string) {
+  constructor(
+    code: HostErrorCode,
+    message: string,
+    hint: string,
+    quoted: Record<string, unknown> = {}
+  ) {
     super(message);
     this.name = 'HostError';
     this.code = code;
     this.hint = hint;
+    this.quoted = quoted;
   }
 }
 

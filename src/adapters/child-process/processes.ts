@@ -27,6 +27,12 @@ export function createProcesses(programs: string): Processes {
   };
 }
 
+/** Who we are, and whether others live: all that a lock takes. */
+export function thisWitness(): Pick<Processes, 'self' | 'liveness'> {
+  const self = thisProcess();
+  return { self, liveness: (identity) => liveness(identity, self) };
+}
+
 function liveness(
   identity: ProcessIdentity,
   self: ProcessIdentity

@@ -10,6 +10,9 @@
  *   be written though the disk is full.
  * - The watchdog is a second process. At a limit it runs our reaper, which
  *   ends the tree; without node it falls back to the process group.
+ * - In a terminal the shell leads its session, and dies with it, so that the
+ *   kernel hangs up on all the others. What stays nevertheless is ended by the
+ *   watchdog, which holds on for that.
  * - SIGTERM has a handler (not "ignore", which children would inherit), set
  *   after the watchdogs are forked: one with our handler would miss the signal
  *   that ends it, when an agent ends at once.
@@ -51,6 +54,13 @@ stop() {
   kill -KILL 0
 }
 
+terminal=
+[ ! -t 0 ] || terminal=yes
+hung() {
+  [ -x "$node" ] && [ -r "$reaper" ] && exec "$node" "$reaper" "$dir" hangup
+  stop hangup
+}
+
 size() {
   size=$(wc -c <"$dir/stdout")
   errors=$(wc -c <"$dir/stderr")
@@ -61,6 +71,7 @@ size() {
   # The agent's PATH is its own affair; we need sleep and wc.
   PATH=$PATH:/usr/bin:/bin
   trap 'kill -KILL $!; wait; exit 0' TERM
+  [ -z "$terminal" ] || trap hung HUP
   left=$wall quiet=0 seen=-1
   while :; do
     step=15
@@ -72,6 +83,7 @@ size() {
     sleep "$step" &
     wait $!
     read -r code <"$dir/exit" && [ -n "$code" ] && exit
+    [ -z "$terminal" ] || true </dev/tty || hung
     left=$((left - step))
     if [ "$wall" -gt 0 ] && [ "$left" -le 0 ]; then
       stop timeout
@@ -99,7 +111,8 @@ if [ "$mode" = stop ]; then
   ) </dev/null >/dev/null 4>&- &
   guards="$guards $!"
 fi
-trap : HUP INT TERM
+trap : INT QUIT TERM
+[ -n "$terminal" ] || trap : HUP
 echo "$guards" >>"$dir/claim"
 
 (exec "$@" 2>&4 3<&- 4>&-)

@@ -22,6 +22,7 @@ export function addMcpHelp(program: Command): void {
     )
     .option('--max-access <level>', 'ceiling for agents: read, write or full')
     .option('--strict', 'do not start when a plugin does not load')
+    .option('--agent-id <id>', 'serve this worker, with --toolsets worker')
     .optionsGroup('Squads (docs/squads.md):')
     .option('--engine <name>', 'what members run on (default: claude)')
     .option('--state-mode <mode>', 'stateless, or stateful: with chats')

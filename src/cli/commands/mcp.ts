@@ -11,11 +11,13 @@ import {
 import type { Flags } from '../../config-overrides.ts';
 import { HostError, messageOf } from '../../core/errors.ts';
 import { createHost, type Host } from '../../host.ts';
+import { instructionsFor } from '../../interfaces/mcp/instructions.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
-import { serve } from '../../interfaces/mcp/server.ts';
+import { resourcesOf, serve, toolsOf } from '../../interfaces/mcp/server.ts';
 import { log, logProblem } from '../../log.ts';
 import { checkSquadConfig } from '../../squad-config.ts';
 import { ownStdout, surviveStrays } from '../own-stdout.ts';
+import { serveWorker } from './worker-mcp.ts';
 
 /** Flags of `troupe mcp`. Parsed without the command line's library: start-up counts. */
 export const mcpFlags = {
@@ -26,6 +28,7 @@ export const mcpFlags = {
   'on-disconnect': { type: 'string' },
   'max-access': { type: 'string' },
   strict: { type: 'boolean' },
+  'agent-id': { type: 'string' },
   'agents-directory-path': { type: 'string' },
   'state-mode': { type: 'string' },
   engine: { type: 'string' },
@@ -69,6 +72,7 @@ function flagsOf(args: string[]): Flags {
     forSquads: true,
     onDisconnect: values['on-disconnect'],
     maxAccess: values['max-access'],
+    agentId: values['agent-id'],
     agentsDirectoryPath: values['agents-directory-path'],
     squad: {
       stateMode: values['state-mode'],
@@ -90,7 +94,10 @@ async function start(
   const stdout = ownStdout();
   surviveStrays(logProblem);
   const flags = read();
-  const hosts = [await createHost(adjust(await loadConfig(flags)))];
+  const loaded = adjust(await loadConfig(flags));
+  if (loaded.toolsets?.includes('worker') || flags.agentId !== undefined)
+    return serveWorker(loaded, flags.agentId, stdout);
+  const hosts = [await createHost(loaded)];
   const life = liveUntilDisconnect(async () => {
     await Promise.all(hosts.map((host) => host.close()));
   });
@@ -113,8 +120,19 @@ async function start(
     hosts.splice(0, 1, right);
     return right;
   };
+  const where = nowhere ? 'the workspace' : undefined;
   await serve(
-    { host, life, ...(nowhere ? { relocate } : {}) },
+    {
+      life,
+      instructions: instructionsFor(host.registry, host.config, where),
+      // Another workspace may have another configuration.
+      mayHaveResources: nowhere || hasToolset(host.config, 'orchestrator'),
+      offer: async (server) => {
+        const right = nowhere ? await relocate(server) : host;
+        right.watch();
+        return { tools: toolsOf(right), resources: resourcesOf(right) };
+      }
+    },
     new StdioServerTransport(process.stdin, stdout)
   );
 }

@@ -18,6 +18,7 @@ import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
  * record.json  what was asked                  spawner, before the answer
  * starting     wants a place to work           its owner, see places.ts
  * ready        no more in line: wants a place   its owner
+ * launch       what a pane is to run           until its shell has read it
  * claim        who starts it, or that nobody   created exclusively
  * stdout, stderr                               the engine
  * events.jsonl stop requests, state changes    anyone, one append a line

@@ -14,7 +14,7 @@ export type LiveState = 'queued' | 'running' | 'ended' | 'lost';
 const claimMs = 5000;
 
 export function liveStateOf(
-  record: RunRecord,
+  record: Pick<RunRecord, 'owner'>,
   directory: string,
   processes: Processes
 ): LiveState {

@@ -96,10 +96,10 @@ export function errorAnswer(
   tool: string,
   textOf?: TextOf
 ): ToolAnswer {
-  const { code, message, hint } =
+  const { code, message, hint, quoted } =
     error instanceof HostError ? error : unexpected(error, tool);
   return {
-    ...answer({ error_code: code, error: message, hint }, textOf),
+    ...answer({ error_code: code, error: message, hint, ...quoted }, textOf),
     isError: true
   };
 }

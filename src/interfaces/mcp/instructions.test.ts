@@ -27,18 +27,34 @@ async function told(
 const spawnWords = ['spawn', 'continue_agent', 'isolate'];
 const squadWords = ['list_roles', 'start_squad_members', 'squadId'];
 const councilWords = ['council', 'join_council', 'wait_for_responses'];
-const allWords = [...spawnWords, ...squadWords, ...councilWords];
+const workerWords = ['agent_create', 'task_enqueue', 'events_read'];
+const usualWords = [...spawnWords, ...squadWords, ...councilWords];
+const allWords = [...usualWords, ...workerWords];
 
 test('by default a model hears of spawn tools, of squads and of councils', async () => {
   const text = await told();
-  for (const word of [...allWords, 'spawn_right']) expect(text).toContain(word);
+  for (const word of [...usualWords, 'spawn_right'])
+    expect(text).toContain(word);
+  for (const word of workerWords) expect(text).not.toContain(word);
+});
+
+test('where all is asked for, it hears of workers too', async () => {
+  const text = await told('all');
+  for (const word of allWords) expect(text).toContain(word);
+  // Whoever is one has instructions of its own.
+  expect(text).not.toContain('wait_for_command');
 });
 
 test.each([
-  ['spawn,runs', spawnWords, [...squadWords, ...councilWords]],
-  ['squad,runs', squadWords, [...spawnWords, ...councilWords]],
+  ['spawn,runs', spawnWords, [...squadWords, ...councilWords, ...workerWords]],
+  ['squad,runs', squadWords, [...spawnWords, ...councilWords, ...workerWords]],
   ['runs', ['wait_for_agents'], allWords],
-  ['council', councilWords, [...spawnWords, ...squadWords, 'wait_for_agents']]
+  [
+    'council',
+    councilWords,
+    [...spawnWords, ...squadWords, ...workerWords, 'wait_for_agents']
+  ],
+  ['orchestrator', workerWords, [...usualWords, 'wait_for_agents']]
 ])(
   'where %s are served it hears of nothing else',
   async (toolsets, there, absent) => {
@@ -48,14 +64,35 @@ test.each([
   }
 );
 
-test.each([undefined, 'spawn', 'squad'])(
+test('it is told what people read of what is served', async () => {
+  expect(await told('all')).toContain(`logs/IAC.md in ${workspace.path}`);
+  const alone = await told('orchestrator');
+  expect(alone).toContain(`.agents/agents/*/outbox.jsonl in ${workspace.path}`);
+  expect(alone).not.toContain('IAC.md');
+});
+
+const signs = {
+  spawn: 'a spawn tool',
+  squad: 'start_squad_members',
+  council: 'council',
+  orchestrator: 'agent_create'
+};
+
+test.each([
+  [undefined, ['spawn', 'squad', 'council']],
+  ['spawn', ['spawn']],
+  ['squad', ['squad']],
+  ['orchestrator', ['orchestrator']],
+  ['all', Object.keys(signs)]
+])(
   'the first line alone says what tools there are to look for (%s)',
-  async (toolsets) => {
+  async (toolsets, served) => {
     const [first = '', second = ''] = (await told(toolsets)).split('\n');
     expect(first).toMatch(/^Delegates work to other coding agents: /);
-    expect(first.includes('start_squad_members')).toBe(toolsets !== 'spawn');
-    expect(first.includes('a spawn tool')).toBe(toolsets !== 'squad');
-    expect(first.includes('council')).toBe(toolsets === undefined);
+    const heard = Object.entries(signs).filter(([, sign]) =>
+      first.includes(sign)
+    );
+    expect(heard.map(([toolset]) => toolset)).toEqual(served);
     expect(second).not.toBe('');
   }
 );
@@ -64,8 +101,8 @@ test('the first line of a council alone says that it is one', async () => {
   expect(await told('council')).toMatch(/^A council: .+\n.*start_council/);
 });
 
-const names = ['spawn', 'runs', 'squad', 'council'];
-const combinations = Array.from({ length: 15 }, (_, index) =>
+const names = ['spawn', 'runs', 'squad', 'council', 'orchestrator'];
+const combinations = Array.from({ length: 2 ** names.length - 1 }, (_, index) =>
   names.filter((_, bit) => (index + 1) & (1 << bit)).join()
 );
 

@@ -9,18 +9,21 @@ import { HostError } from '../../core/errors.ts';
 import type { Host } from '../../host.ts';
 import { version } from '../../version.ts';
 import { errorAnswer, shortened, type Tool } from './define-tool.ts';
-import { instructionsFor } from './instructions.ts';
 import type { Life } from './lifecycle.ts';
+import { type Resources, serveResources } from './resources.ts';
 import { councilTools } from './toolsets/council.ts';
+import { orchestratorTools } from './toolsets/orchestrator.ts';
 import { runTools } from './toolsets/runs.ts';
 import { spawnTools } from './toolsets/spawn.ts';
 import { squadTools } from './toolsets/squad.ts';
+import { WorkerResources } from './worker-resources.ts';
 
 const toolsets = {
   spawn: spawnTools,
   runs: runTools,
   squad: squadTools,
-  council: councilTools
+  council: councilTools,
+  orchestrator: orchestratorTools
 };
 
 /** The tools a configuration switches on, in a fixed order. */
@@ -30,48 +33,63 @@ export function toolsOf(host: Host): Tool[] {
   );
 }
 
-export interface ServeOptions {
-  host: Host;
-  life: Life;
-  /** Finds the right host once the client can be asked where it works. */
-  relocate?: (server: Server) => Promise<Host>;
+/** What can be read beside the tools, if anything. */
+export function resourcesOf(host: Host): Resources | undefined {
+  return hasToolset(host.config, 'orchestrator')
+    ? new WorkerResources(host.orchestrator)
+    : undefined;
 }
 
-/** Serves a host over one transport. */
+/** What a server has to offer, from the moment it is asked. */
+export interface Offer {
+  tools: Tool[];
+  resources?: Resources | undefined;
+}
+
+export interface ServeOptions {
+  life: Life;
+  instructions: string;
+  /** There may be resources in the offer: a client is told at once. */
+  mayHaveResources?: boolean;
+  /** Called once, when the client can be asked what it knows. */
+  offer: (server: Server) => Promise<Offer>;
+}
+
+/** Serves tools and resources over one transport. */
 export async function serve(
-  { host, life, relocate }: ServeOptions,
+  { life, instructions, mayHaveResources = false, offer }: ServeOptions,
   transport: Transport
 ): Promise<Server> {
   const server = new Server(
     { name: 'troupe', title: 'troupe', version },
     {
-      capabilities: { tools: {} },
-      instructions: instructionsFor(
-        host.registry,
-        host.config,
-        relocate ? 'the workspace' : undefined
-      )
+      capabilities: {
+        tools: {},
+        ...(mayHaveResources
+          ? { resources: { subscribe: true, listChanged: true } }
+          : {})
+      },
+      instructions
     }
   );
-  let tools: Promise<Map<string, Tool>> | undefined;
+  let offered: Promise<KnownOffer> | undefined;
   const current = () => {
-    tools ??= (async () => {
-      const right = (await relocate?.(server)) ?? host;
-      right.watch();
-      return new Map(toolsOf(right).map((tool) => [tool.name, tool]));
-    })();
-    return tools;
+    offered ??= offer(server).then(({ tools, resources }) => ({
+      tools: new Map(tools.map((tool) => [tool.name, tool])),
+      resources
+    }));
+    return offered;
   };
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
     // The SDK's type is narrower than JSON Schema; the schemas are zod's own.
-    tools: [...(await current()).values()].map(
+    tools: [...(await current()).tools.values()].map(
       ({ call, ...told }) => told
     ) as never
   }));
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>
     life.track(
       (async () => {
-        const known = await current();
+        const { tools: known } = await current();
         const tool = known.get(params.name);
         if (!tool)
           return errorAnswer(unknownTool(params.name, known), params.name);
@@ -95,9 +113,16 @@ export async function serve(
       })()
     )
   );
+  if (mayHaveResources)
+    serveResources(server, life, async () => (await current()).resources);
   server.oninitialized = () => void current();
   await server.connect(transport);
   return server;
+}
+
+interface KnownOffer {
+  tools: Map<string, Tool>;
+  resources: Resources | undefined;
 }
 
 function unknownTool(name: string, tools: Map<string, Tool>): HostError {

@@ -42,6 +42,16 @@ const councilNames = [
   'close_council'
 ];
 
+const orchestratorNames = [
+  'agent_create',
+  'agent_list',
+  'agent_get',
+  'agent_delete',
+  'task_enqueue',
+  'task_cancel',
+  'events_read'
+];
+
 afterAll(() => workspace.remove());
 
 test('there is a tool for each engine and one name for each tool', () => {
@@ -105,6 +115,16 @@ test('the tools of councils cost a client less than 1,050 tokens', () => {
     .map(({ call, ...told }) => JSON.stringify(told).length);
   expect(council).toHaveLength(councilNames.length);
   expect(council.reduce((sum, length) => sum + length) / 4).toBeLessThan(1050);
+});
+
+test('the tools of the orchestrator cost a client less than 1,200 tokens', () => {
+  const orchestrator = tools
+    .filter(({ name }) => orchestratorNames.includes(name))
+    .map(({ call, ...told }) => JSON.stringify(told).length);
+  expect(orchestrator).toHaveLength(orchestratorNames.length);
+  expect(orchestrator.reduce((sum, length) => sum + length) / 4).toBeLessThan(
+    1200
+  );
 });
 
 test('a server that has a name for its agent asks for none', () => {

@@ -1,0 +1,123 @@
+import { execFile } from 'node:child_process';
+import { HostError } from '../../core/errors.ts';
+import { locate } from '../child-process/locate.ts';
+
+export interface TmuxCall {
+  /** Path of the server's socket; empty: the user's default. */
+  socket: string;
+  environment: NodeJS.ProcessEnv;
+  /** One or more commands; the first that fails ends the call. */
+  commands: string[][];
+  input?: string;
+}
+
+/** A server that is stopped holds its clients for ever. */
+const answerMs = 10_000;
+
+/** A screen with its history is far below. */
+const maximumBytes = 16 * 1024 * 1024;
+
+/** tmux could not do it; `words` are its own. */
+export class TmuxError extends HostError {
+  readonly words: string;
+
+  constructor(command: string, words: string) {
+    super(
+      'terminal_failed',
+      `tmux ${command} failed: ${words}.`,
+      'Does `tmux list-panes -a` answer in that terminal? Call again, or set orchestrator.backend to "process".'
+    );
+    this.words = words;
+  }
+}
+
+/**
+ * Runs tmux, without a shell, and gives what it puts out.
+ * @throws TmuxError, or HostError `no_terminal`
+ */
+export function runTmux(call: TmuxCall): Promise<string> {
+  const { socket, environment, commands, input } = call;
+  const program = locate('tmux', environment.PATH ?? '');
+  if (!program) return Promise.reject(notInstalled());
+  const name = commands.map(([command = '']) => command).join(', ');
+  return new Promise((resolve, reject) => {
+    const child = execFile(
+      program,
+      ['-u', ...(socket === '' ? [] : ['-S', socket]), ...sequence(commands)],
+      {
+        env: clientEnvironment(environment),
+        timeout: answerMs,
+        killSignal: 'SIGKILL',
+        maxBuffer: maximumBytes,
+        encoding: 'utf8'
+      },
+      (error, output, complaint) => {
+        if (!error) return resolve(output);
+        const words = oneLine(complaint) || oneLine(error.message);
+        const silent = error.killed === true;
+        reject(
+          new TmuxError(
+            name,
+            silent ? `no answer within ${answerMs / 1000} seconds` : words
+          )
+        );
+      }
+    );
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input);
+  });
+}
+
+/** Nothing listens there: never started, ended, or just ending. */
+export function isServerGone(error: unknown): boolean {
+  return saysOf(
+    error,
+    /no server running|\((No such file|Connection refused|Not a directory)|server exited|lost server/
+  );
+}
+
+/** What was found a moment ago has gone, or came from somebody else. */
+export function isOvertaken(error: unknown): boolean {
+  return (
+    isServerGone(error) || saysOf(error, /can't find|duplicate session|no such/)
+  );
+}
+
+function saysOf(error: unknown, pattern: RegExp): boolean {
+  return error instanceof TmuxError && pattern.test(error.words);
+}
+
+/** tmux takes a `;` at an argument's end for the end of the command. */
+function sequence(commands: string[][]): string[] {
+  return commands.flatMap((command, index) => [
+    ...(index === 0 ? [] : [';']),
+    ...command.map((argument) => argument.replace(/;$/, '\\;'))
+  ]);
+}
+
+/**
+ * A server that this call starts outlives us, and hands what it was given to
+ * everybody's shells: keys and marks of ours stay here.
+ */
+function clientEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const allowed =
+    /^(HOME|PATH|SHELL|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|TMPDIR|TMUX_TMPDIR|XDG_\w+|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|SSH_(AUTH_SOCK|AGENT_PID|CONNECTION)|EDITOR|VISUAL|PAGER)$/;
+  return Object.fromEntries(
+    Object.entries(environment).filter(([name]) => allowed.test(name))
+  );
+}
+
+function notInstalled(): HostError {
+  return new HostError(
+    'no_terminal',
+    'tmux is not installed: it is not on the PATH.',
+    'Install it (apt install tmux, brew install tmux), or set orchestrator.backend to "process", which needs no terminal.'
+  );
+}
+
+function oneLine(words: string): string {
+  return words
+    .trim()
+    .replace(/\s*\n\s*/g, '; ')
+    .replace(/\.$/, '');
+}

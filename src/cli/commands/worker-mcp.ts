@@ -1,0 +1,60 @@
+import { join } from 'node:path';
+import type { Writable } from 'node:stream';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { thisWitness } from '../../adapters/child-process/processes.ts';
+import type { Config } from '../../config.ts';
+import { HostError } from '../../core/errors.ts';
+import { writePayload } from '../../core/orchestrator/payload.ts';
+import { markServer } from '../../core/orchestrator/server-marks.ts';
+import { WorkerDesk } from '../../core/orchestrator/worker-desk.ts';
+import { WorkerStore } from '../../core/orchestrator/worker-store.ts';
+import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
+import { serve } from '../../interfaces/mcp/server.ts';
+import { workerTools } from '../../interfaces/mcp/toolsets/worker.ts';
+import { logProblem } from '../../log.ts';
+import { heartbeatOf } from '../../orchestrator-config.ts';
+
+const instructions =
+  'Your tasks come by wait_for_command, your answers go by emit_event. Call wait_for_command again and again, without end; end every task with exactly one event of type result, error or canceled.';
+
+/**
+ * Serves one worker its two tools, and nothing else of the host.
+ * @throws HostError `config_invalid`, `unknown_agent`
+ */
+export async function serveWorker(
+  { workspace, toolsets, orchestrator }: Config,
+  agentId: string | undefined,
+  stdout: Writable
+): Promise<void> {
+  if (agentId === undefined || !toolsets?.includes('worker'))
+    throw new HostError(
+      'config_invalid',
+      'A worker is served with --toolsets worker and --agent-id, both or neither.',
+      'agent_create starts workers and gives them their server; nobody else needs one.'
+    );
+  const witness = thisWitness();
+  const store = new WorkerStore(join(workspace, '.agents'), witness);
+  const { meta, folder, log } = store.get(agentId);
+  const desk = new WorkerDesk({
+    folder,
+    log,
+    broadcast: store.broadcastOf(meta.run_id),
+    heartbeatSeconds: heartbeatOf(orchestrator),
+    onProblem: logProblem
+  });
+  const tools = workerTools({
+    agentId,
+    desk,
+    keepPayload: (text) => writePayload(text, folder),
+    pathOf: (file) => join(folder.public, file)
+  });
+  const unmark = markServer(folder, witness);
+  const life = liveUntilDisconnect(async () => {
+    unmark();
+    store.close();
+  });
+  await serve(
+    { life, instructions, offer: async () => ({ tools }) },
+    new StdioServerTransport(process.stdin, stdout)
+  );
+}

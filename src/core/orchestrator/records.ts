@@ -1,0 +1,142 @@
+import { z } from 'zod';
+import type { ProcessIdentity } from '../runs/run.ts';
+
+/** What the master asks of a worker: a line of its inbox. */
+export interface Command {
+  seq: number;
+  at: string;
+  type: 'task' | 'cancel' | 'stop';
+  task_id?: string | undefined;
+  payload?: unknown;
+  /** Where a payload lies that is too long for a line. */
+  payload_file?: string | undefined;
+}
+
+/** What a worker has done, or what befell it: a line of its outbox. */
+export interface WorkerEvent {
+  seq: number;
+  at: string;
+  type: string;
+  task_id?: string | undefined;
+  payload?: unknown;
+  payload_file?: string | undefined;
+  /** Its task has ended with it. */
+  done?: true | undefined;
+  /** Written by troupe, not by the worker. */
+  by?: 'troupe' | undefined;
+}
+
+export type NewCommand = Omit<Command, 'seq' | 'at'>;
+export type NewEvent = Omit<WorkerEvent, 'seq' | 'at'>;
+
+/** Of each task exactly one of these is recorded. */
+export const terminalTypes = ['result', 'error', 'canceled'];
+
+/**
+ * What only troupe writes. `delivered`: a task was given to the worker;
+ * `requeued`: it is to be given again; `crashed`: the program is gone;
+ * `restarted`: its successor is there; `stalled` and `resumed`: it was silent
+ * for too long, and no longer is; `stopping`: it was told to stop; `stopped`:
+ * nothing of it runs any more.
+ */
+export const ownTypes = [
+  'delivered',
+  'requeued',
+  'crashed',
+  'restarted',
+  'stalled',
+  'resumed',
+  'stopping',
+  'stopped'
+];
+
+/** What the broadcast tells of all workers. */
+export function isBroadcast({ type, done }: WorkerEvent): boolean {
+  return done === true || type === 'ready' || ownTypes.includes(type);
+}
+
+export type WorkerStatus =
+  | 'starting'
+  | 'ready'
+  | 'busy'
+  | 'stalled'
+  | 'stopped'
+  | 'crashed';
+
+const pane = z.object({ pane_id: z.string(), socket: z.string() });
+
+const metaSchema = z.object({
+  v: z.literal(1),
+  agent_id: z.string(),
+  name: z.string(),
+  role: z.string(),
+  engine: z.string(),
+  model: z.string().nullable(),
+  access: z.enum(['read', 'write', 'full']),
+  cwd: z.string(),
+  run_id: z.string(),
+  backend: z.enum(['tmux', 'process']),
+  created_at: z.string(),
+  pane: pane.nullable()
+});
+
+/** What a worker is, in `meta.json`. How it stands is in its logs. */
+export type WorkerMeta = z.output<typeof metaSchema>;
+
+const line = {
+  seq: z.number().int().positive(),
+  at: z.string(),
+  task_id: z.string().optional(),
+  payload: z.unknown().optional(),
+  payload_file: z.string().optional()
+};
+
+const commandSchema = z.object({
+  ...line,
+  type: z.enum(['task', 'cancel', 'stop'])
+});
+
+const eventSchema = z.object({
+  ...line,
+  type: z.string(),
+  done: z.literal(true).optional(),
+  by: z.literal('troupe').optional()
+});
+
+const broadcastSchema = eventSchema.extend({ agent_id: z.string() });
+
+/** A worker's event among those of all. Its number is the worker's. */
+export interface BroadcastEvent extends WorkerEvent {
+  agent_id: string;
+}
+
+export function parseMeta(value: unknown): WorkerMeta | undefined {
+  return metaSchema.safeParse(value).data;
+}
+
+export function parseCommand(value: unknown): Command | undefined {
+  return commandSchema.safeParse(value).data;
+}
+
+export function parseEvent(value: unknown): WorkerEvent | undefined {
+  return eventSchema.safeParse(value).data;
+}
+
+export function parseBroadcast(value: unknown): BroadcastEvent | undefined {
+  return broadcastSchema.safeParse(value).data;
+}
+
+const identitySchema = z.object({
+  pid: z.number(),
+  start: z.string(),
+  place: z.string()
+});
+
+/** A process, as it was written down. */
+export function parseIdentity(text: string): ProcessIdentity | undefined {
+  try {
+    return identitySchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,117 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../errors.ts';
+import { remove } from '../state/atomic-file.ts';
+import type { NewEvent } from './records.ts';
+import type { TaskQueue } from './task-queue.ts';
+import { type EndPolicy, endingOf, pauseMs, restOf } from './worker-end.ts';
+import type { WorkerStart } from './worker-start.ts';
+import type { Worker, WorkerStore } from './worker-store.ts';
+
+export interface EnderSettings extends EndPolicy {
+  readyTimeoutSeconds: number;
+  keepFailedPane: boolean;
+}
+
+export interface EnderParts {
+  store: WorkerStore;
+  start: WorkerStart;
+  settings: EnderSettings;
+  onProblem: (problem: unknown) => void;
+}
+
+/** Ends the programs of workers, and does what follows from their ends. */
+export class WorkerEnder {
+  readonly #with: EnderParts;
+
+  constructor(parts: EnderParts) {
+    this.#with = parts;
+  }
+
+  /**
+   * Ends what is left of a worker's program, and does what follows.
+   * @param policy in place of the configured one
+   */
+  async end(
+    worker: Worker,
+    reason?: string,
+    policy: EndPolicy = this.#with.settings
+  ): Promise<void> {
+    const { start } = this.#with;
+    const { generation } = worker.log.read().state;
+    const screen = await start.lastLines(worker, generation).catch(() => []);
+    await start.end(worker, generation);
+    const exitCode = start.exitCodeOf(worker, generation);
+    const facts = {
+      exitCode,
+      screen,
+      isDisconnected: start.isDisconnected(worker, generation),
+      ...(reason === undefined ? {} : { reason })
+    };
+    let isRestarting = false;
+    await this.record(worker, (queue) => {
+      // Another server was faster.
+      if (queue.isOver || queue.state.generation !== generation) return [];
+      const ending = endingOf(queue, policy, facts);
+      isRestarting = ending.isRestarting;
+      if (isRestarting) start.announce(worker.folder, generation + 1);
+      return ending.events;
+    });
+    // It need not wait until all can be told.
+    if (isRestarting) void this.#restart(worker, generation + 1);
+    if (worker.log.read().isOver) await this.leave(worker);
+    else await this.publish(worker);
+  }
+
+  /** Never throws. */
+  async #restart(worker: Worker, generation: number): Promise<void> {
+    const { start, settings, onProblem } = this.#with;
+    try {
+      const longestMs = 500 * Math.min(settings.readyTimeoutSeconds, 40);
+      const pause = pauseMs(worker.log.read(), longestMs);
+      await delay(pause, undefined, { ref: false });
+      // It may have been deleted meanwhile.
+      const { state, isOver } = worker.log.read();
+      if (isOver || state.isForced || state.generation !== generation) return;
+      await start.start(worker, generation);
+    } catch (problem) {
+      onProblem(
+        `Worker ${worker.meta.agent_id} could not be started again: ${messageOf(problem)}`
+      );
+    }
+  }
+
+  /** Ends a worker's program, though nothing can be written down. */
+  async endProgram(worker: Worker): Promise<void> {
+    const { generation } = worker.log.read().state;
+    await this.#with.start.end(worker, generation);
+  }
+
+  /** The rest of an end, which others may have begun. */
+  async leave(worker: Worker): Promise<void> {
+    await this.record(worker, restOf);
+    const { phase } = worker.log.read().state;
+    const isKept = phase === 'crashed' && this.#with.settings.keepFailedPane;
+    if (!isKept) await this.closePane(worker);
+    await this.publish(worker);
+    // It may hold secrets, and nobody starts this worker again. The last, as
+    // it says that all is done.
+    remove(worker.folder.request);
+  }
+
+  closePane(worker: Worker): Promise<void> {
+    return this.#with.start.closePane(worker);
+  }
+
+  /** Writes down what befell a worker. */
+  async record(
+    { log }: Worker,
+    work: (queue: TaskQueue) => NewEvent[]
+  ): Promise<void> {
+    await log.change((queue) => ({ events: work(queue), told: undefined }));
+  }
+
+  /** Tells all what they have not been told of it. */
+  async publish({ meta, log }: Worker): Promise<void> {
+    await this.#with.store.broadcastOf(meta.run_id).publish(meta.agent_id, log);
+  }
+}

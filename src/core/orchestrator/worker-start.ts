@@ -1,0 +1,212 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Processes } from '../runs/ports.ts';
+import type { ProcessIdentity } from '../runs/run.ts';
+import {
+  claimNeverStarts,
+  claimOf,
+  emptyExitFile,
+  exitCodeOf,
+  setStarting,
+  stopRequestOf
+} from '../runs/run-files.ts';
+import { type LiveState, liveStateOf } from '../runs/run-state.ts';
+import { readIfThere, replaceFile, writeNew } from '../state/atomic-file.ts';
+import { ensureDirectory } from '../state/directories.ts';
+import { readEnds } from '../state/text-file.ts';
+import { parseIdentity, type WorkerMeta } from './records.ts';
+import type { PaneRef, Terminal } from './terminal.ts';
+import type { WorkerFolder } from './worker-folder.ts';
+import {
+  connectionName,
+  type PlannedLaunch,
+  type WorkerLaunch
+} from './worker-launch.ts';
+import type { Worker, WorkerStore } from './worker-store.ts';
+
+export interface StartParts {
+  processes: Processes;
+  terminal: Terminal;
+  store: WorkerStore;
+  launch: WorkerLaunch;
+  onProblem: (problem: unknown) => void;
+}
+
+/** A screen that has not changed for so long is waiting for input. */
+const stillMs = 700;
+/** So long a program has to draw one. */
+const drawnMs = 30_000;
+
+/** Starts the programs of workers, sees whether they live, and ends them. */
+export class WorkerStart {
+  readonly #with: StartParts;
+
+  constructor(parts: StartParts) {
+    this.#with = parts;
+  }
+
+  /** Says that a program is about to be started by this server. */
+  announce(folder: WorkerFolder, generation: number): void {
+    const directory = folder.start(generation);
+    const owner = JSON.stringify(this.#with.processes.self);
+    ensureDirectory(directory);
+    // The one before the last, of whom nobody asks any more.
+    rmSync(folder.start(generation - 2), { recursive: true, force: true });
+    replaceFile(join(directory, 'owner'), owner);
+    setStarting(directory, true);
+  }
+
+  /**
+   * Starts a worker's program. It goes on without us.
+   * @throws HostError `terminal_failed`, `window_full`, `no_terminal`; Error
+   */
+  async start(worker: Worker, generation: number): Promise<void> {
+    const { meta, folder } = worker;
+    const directory = folder.start(generation);
+    try {
+      const planned = this.#with.launch.planFor(worker, directory);
+      writeNew(join(directory, 'exit'), emptyExitFile);
+      if (meta.backend === 'tmux') await this.#inPane(worker, planned);
+      else
+        this.#with.processes
+          .launch(planned.request)
+          .ended.catch(() => claimNeverStarts(directory));
+    } catch (error) {
+      claimNeverStarts(directory);
+      throw error;
+    }
+  }
+
+  stateOf({ folder }: Worker, generation: number): LiveState {
+    const directory = folder.start(generation);
+    const owner = ownerIn(directory);
+    return owner
+      ? liveStateOf({ owner }, directory, this.#with.processes)
+      : 'lost';
+  }
+
+  /** What runs in its pane ended before a supervisor was there to tell. */
+  async isStillborn({ meta, folder }: Worker, generation: number) {
+    const pane = paneOf(meta);
+    const { place } = this.#with.processes.self;
+    if (!pane || claimOf(folder.start(generation), place)) return false;
+    const panes = await this.#with.terminal.panes([pane.socket]);
+    const own = panes.find(({ agentId }) => agentId === meta.agent_id);
+    return own === undefined || own.isDead;
+  }
+
+  /** It was ended because the server that had started it is gone. */
+  isDisconnected({ folder }: Worker, generation: number): boolean {
+    return stopRequestOf(folder.start(generation))?.why === 'disconnect';
+  }
+
+  /** Undefined for one that was killed, and could not say. */
+  exitCodeOf({ folder }: Worker, generation: number): number | undefined {
+    const directory = folder.start(generation);
+    const { place } = this.#with.processes.self;
+    // As a shell says of what it could not start.
+    if (claimOf(directory, place)?.never) return 126;
+    return exitCodeOf(directory);
+  }
+
+  /** Whether the server that started it is gone. */
+  isOrphan({ folder }: Worker, generation: number): boolean {
+    const owner = ownerIn(folder.start(generation));
+    return !owner || this.#with.processes.liveness(owner) === 'dead';
+  }
+
+  /** Ends whatever is left of a worker's program: TERM, 3 s, KILL. */
+  async end({ folder }: Worker, generation: number): Promise<void> {
+    const directory = folder.start(generation);
+    const place = ownerIn(directory)?.place ?? this.#with.processes.self.place;
+    if (!existsSync(directory)) return;
+    claimNeverStarts(directory);
+    await this.#with.processes.stop({ directory, place, withNested: true });
+    // Copies of the user's settings, and links to the rest.
+    rmSync(join(directory, connectionName), { recursive: true, force: true });
+  }
+
+  /** What it said last, oldest first, for whoever has to mend it. */
+  async lastLines(
+    worker: Worker,
+    generation: number,
+    count = 15
+  ): Promise<string[]> {
+    const pane = paneOf(worker.meta);
+    if (pane) return this.#with.terminal.screen(pane, count);
+    const directory = worker.folder.start(generation);
+    const texts = await Promise.all(
+      ['stdout', 'stderr'].map((name) => endOf(join(directory, name)))
+    );
+    return texts
+      .flatMap((text) => text.split('\n'))
+      .filter((line) => line.trim() !== '')
+      .slice(-count);
+  }
+
+  async closePane({ meta }: Worker): Promise<void> {
+    const pane = paneOf(meta);
+    if (pane) await this.#with.terminal.close(pane);
+  }
+
+  async #inPane(worker: Worker, planned: PlannedLaunch): Promise<void> {
+    const { terminal, store, onProblem } = this.#with;
+    const { request, typed } = planned;
+    const { meta } = worker;
+    const known = paneOf(meta);
+    const panes = known ? await terminal.panes([known.socket]) : [];
+    const isThere = panes.some(
+      ({ agentId, paneId, socket }) =>
+        agentId === meta.agent_id &&
+        paneId === known?.paneId &&
+        socket === known.socket
+    );
+    const pane =
+      known && isThere
+        ? known
+        : await terminal.open({
+            agentId: meta.agent_id,
+            title: `${meta.name} (${meta.engine})`,
+            cwd: meta.cwd
+          });
+    meta.pane = { pane_id: pane.paneId, socket: pane.socket };
+    store.setMeta(meta);
+    await terminal.launch(pane, request);
+    if (typed !== undefined) typeInto(terminal, pane, typed).catch(onProblem);
+  }
+}
+
+/**
+ * Types a text once a program's screen stands still: what comes sooner, while
+ * it starts, is lost.
+ */
+async function typeInto(
+  terminal: Terminal,
+  pane: PaneRef,
+  text: string
+): Promise<void> {
+  let before = '';
+  for (let waited = 0; waited < drawnMs; waited += stillMs) {
+    await delay(stillMs);
+    const screen = (await terminal.screen(pane, 50)).join('\n');
+    if (screen !== '' && screen === before) break;
+    before = screen;
+  }
+  await terminal.paste(pane, text);
+}
+
+function paneOf({ agent_id: agentId, pane }: WorkerMeta): PaneRef | undefined {
+  return pane
+    ? { agentId, paneId: pane.pane_id, socket: pane.socket }
+    : undefined;
+}
+
+function ownerIn(directory: string): ProcessIdentity | undefined {
+  const text = readIfThere(join(directory, 'owner'));
+  return text === undefined ? undefined : parseIdentity(text);
+}
+
+async function endOf(path: string): Promise<string> {
+  return existsSync(path) ? (await readEnds(path, 0, 4000)).tail : '';
+}

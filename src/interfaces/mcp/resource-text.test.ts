@@ -1,0 +1,138 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  parseEvent,
+  type WorkerEvent
+} from '../../core/orchestrator/records.ts';
+import { SeqLog } from '../../core/state/seq-log.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { eventContents } from './resource-text.ts';
+
+const eventSchema = z.looseObject({ seq: z.number() });
+
+let workspace: TempWorkspace;
+let path: string;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  path = join(workspace.path, 'outbox.jsonl');
+});
+
+afterEach(() => workspace.remove());
+
+function write(count: number, more: Partial<WorkerEvent> = {}): void {
+  const at = '2026-01-01T00:00:00.000Z';
+  for (let seq = 1; seq <= count; seq += 1)
+    appendFileSync(
+      path,
+      `${JSON.stringify({ seq, at, type: 'progress', ...more })}\n`
+    );
+}
+
+function read(tail: number, clientName = '') {
+  const uri = 'agent://1a2b3c4d/outbox';
+  const asked = `${uri}?tail=${tail}`;
+  const contents = eventContents(
+    { log: new SeqLog(path, parseEvent), directoryOf: () => '/project/w' },
+    {
+      place: { kind: 'outbox', uri, id: '1a2b3c4d', tail },
+      uri: asked,
+      clientName
+    }
+  );
+  const [events, ...notes] = contents;
+  const text = events?.text ?? '';
+  expect(events).toEqual({
+    uri: asked,
+    mimeType: 'application/x-ndjson',
+    text
+  });
+  expect(text === '' || text.endsWith('\n')).toBe(true);
+  const lines = text.split('\n').slice(0, -1);
+  return {
+    text,
+    events: lines.map((line) => eventSchema.parse(JSON.parse(line))),
+    notes
+  };
+}
+
+const numbers = (events: { seq: number }[]) => events.map(({ seq }) => seq);
+
+describe('events as a text', () => {
+  test('are the newest ones, a line each, oldest first', () => {
+    write(30);
+    const { events, notes } = read(3);
+    expect(numbers(events)).toEqual([28, 29, 30]);
+    expect(notes).toEqual([]);
+  });
+
+  test('are no text where there are none yet', () => {
+    expect(read(200)).toEqual({ text: '', events: [], notes: [] });
+  });
+
+  test('leave the older ones out where there is no room, and say so apart', () => {
+    write(1000, { payload: '火'.repeat(90) });
+    const { text, events, notes } = read(1000);
+    const [note] = notes;
+    expect(text.length + (note?.text.length ?? 0)).toBeLessThanOrEqual(20_000);
+    expect(text.length).toBeGreaterThan(18_500);
+    expect(numbers(events).at(-1)).toBe(1000);
+    expect(numbers(events)).toEqual(
+      events.map((_, index) => 1001 - events.length + index)
+    );
+    expect(notes).toEqual([
+      {
+        uri: 'agent://1a2b3c4d/outbox',
+        mimeType: 'text/plain',
+        text: `There is no room for all of it here. events_read tells all events of a worker, page by page; the file is ${path}`
+      }
+    ]);
+  });
+
+  test('are fewer for a client that would cut them', () => {
+    write(1000, { payload: '"火"'.repeat(30) });
+    const { text, events, notes } = read(1000, 'codex-mcp-client');
+    expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(11_500);
+    expect(events.length).toBeGreaterThan(10);
+    expect(notes).toHaveLength(1);
+  });
+
+  test('have one that is too long by itself with its beginning', () => {
+    write(2, { payload: 'x'.repeat(60_000) });
+    const { events, notes } = read(200);
+    expect(events).toEqual([
+      {
+        seq: 2,
+        at: '2026-01-01T00:00:00.000Z',
+        type: 'progress',
+        payload: `"${'x'.repeat(999)}`,
+        truncated: true,
+        total_chars: 60_002,
+        full_output: path
+      }
+    ]);
+    expect(notes).toHaveLength(1);
+  });
+
+  test('name the file of a payload by its whole path', () => {
+    write(1, { payload_file: 'artifacts/payload-1.json' });
+    const [event] = read(1).events;
+    expect(event?.payload_file).toBe('/project/w/artifacts/payload-1.json');
+  });
+
+  test('cost the same however many long ones there are', () => {
+    write(1500, { payload: 'x'.repeat(60_000) });
+    const began = process.cpuUsage();
+    read(1000);
+    const { user } = process.cpuUsage(began);
+    // All of the last thousand would be 60 MB of JSON.
+    const whole = process.cpuUsage();
+    new SeqLog(path, parseEvent).tail(1000);
+    expect(user).toBeLessThan(process.cpuUsage(whole).user / 4);
+  });
+});

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import { errnoOf, HostError } from '../../../core/errors.ts';
+import type { Facts } from '../../../core/runs/fit.ts';
+import type { Host } from '../../../host.ts';
+import { limitsOf } from '../clients.ts';
+import { defineTool, type Tool } from '../define-tool.ts';
+import { eventsAnswer } from '../events-answer.ts';
+import { workerFacts } from '../worker-facts.ts';
+import { workersAnswer } from '../workers-answer.ts';
+import { agentId, looking } from './agent-input.ts';
+import { taskId } from './worker.ts';
+
+const acting = { ...looking, readOnlyHint: false, idempotentHint: false };
+const ending = { ...acting, destructiveHint: true, idempotentHint: true };
+
+/** A client gives a call up after its own time: we answer before. */
+const slackSeconds = 3;
+
+const worker = agentId.describe('Id from agent_create');
+
+/** Workers that stay: in panes of the user's terminal, fed from queues. */
+export function orchestratorTools(host: Host): Tool[] {
+  const { orchestrator } = host;
+  return [
+    defineTool({
+      name: 'agent_create',
+      title: 'Create a worker',
+      description:
+        'Starts a worker: an agent that stays and takes tasks one by one, in a pane of the terminal. Answers when it is ready for them. Several calls at once start side by side.',
+      input: z.strictObject({
+        name: z
+          .string()
+          .max(80)
+          .regex(/^[^\p{Cc}]*\S[^\p{Cc}]*$/u, 'is no line of text')
+          .describe('For people'),
+        role: z
+          .string()
+          .max(50_000)
+          .regex(/\S/, 'is empty')
+          .describe('Id from list_roles, or the brief itself'),
+        engine: z
+          .string()
+          .max(64)
+          .optional()
+          .describe('claude, codex, copilot, gemini, …'),
+        model: z.string().min(1).max(200).optional(),
+        access: z.enum(['read', 'write', 'full']).optional(),
+        cwd: z
+          .string()
+          .max(4096)
+          .optional()
+          .describe('Inside the workspace; default: its root'),
+        env: z
+          .record(
+            z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a variable'),
+            z
+              .string()
+              .max(32_000)
+              .regex(/^[^\0]*$/, 'holds a NUL character')
+          )
+          .refine((env) => Object.keys(env).length <= 100, {
+            error: 'has more than 100 variables'
+          })
+          .optional()
+          .describe('Variables for its program')
+      }),
+      annotations: { ...acting, destructiveHint: true, openWorldHint: true },
+      handle: async (input, { clientName }) => {
+        const { waitSeconds } = limitsOf(clientName);
+        const created = await orchestrator.create({
+          ...input,
+          patienceMs: 1000 * (waitSeconds - slackSeconds)
+        });
+        const { meta, folder } = created;
+        return {
+          agent_id: meta.agent_id,
+          tmux_pane_id: meta.pane?.pane_id ?? null,
+          run_id: meta.run_id,
+          paths: folder.paths(),
+          status: 'ready'
+        };
+      }
+    }),
+    defineTool({
+      name: 'agent_list',
+      title: 'List workers',
+      description:
+        'Workers and how each stands: status, queue_depth, running_task_id, last_event_seq.',
+      input: z.strictObject({
+        scope: z
+          .enum(['run', 'current_window', 'all'])
+          .default('run')
+          .describe('run: those made together; all: since ever')
+      }),
+      annotations: looking,
+      handle: ({ scope }, { clientName }) =>
+        reading(async () =>
+          workersAnswer(await orchestrator.list(scope), clientName)
+        )
+    }),
+    defineTool({
+      name: 'agent_get',
+      title: 'Look at a worker',
+      description: 'One worker, with its tasks that wait and its files.',
+      input: z.strictObject({ agent_id: worker }),
+      annotations: looking,
+      handle: (input) =>
+        reading(async () => {
+          const found = orchestrator.store.get(input.agent_id);
+          await orchestrator.look(found);
+          return { meta: workerFacts(found) };
+        })
+    }),
+    defineTool({
+      name: 'agent_delete',
+      title: 'End a worker',
+      description:
+        'Ends a worker when it has done its tasks, and closes its pane; its files stay. force: at once, what is not done is canceled.',
+      input: z.strictObject({
+        agent_id: worker,
+        force: z.boolean().default(false),
+        confirm: z
+          .boolean()
+          .default(false)
+          .describe('With force, while a task runs')
+      }),
+      annotations: ending,
+      handle: (input) =>
+        reading(async () => {
+          const ended = await orchestrator.delete(input.agent_id, input);
+          return { ok: true, status: ended.log.read().status };
+        })
+    }),
+    defineTool({
+      name: 'task_enqueue',
+      title: 'Give a task',
+      description:
+        "Puts a task at the end of a worker's queue. position: how many are before it. events_read tells its end.",
+      input: z.strictObject({
+        agent_id: worker,
+        task: z.strictObject({
+          task_id: taskId.optional().describe('Default: one is made'),
+          payload: z
+            .unknown()
+            .describe('What is to be done: all that the worker needs to know')
+        })
+      }),
+      annotations: acting,
+      handle: ({ agent_id, task }) =>
+        reading(async () => {
+          const { taskId: task_id, position } = await orchestrator.enqueue(
+            agent_id,
+            { id: task.task_id, payload: task.payload }
+          );
+          return { task_id, position };
+        })
+    }),
+    defineTool({
+      name: 'task_cancel',
+      title: 'Cancel a task',
+      description:
+        'A waiting task is canceled at once; a running one is asked to end, and its worker ends it at its next safe point.',
+      input: z.strictObject({ agent_id: worker, task_id: taskId }),
+      annotations: { ...ending, idempotentHint: false },
+      handle: async (input): Promise<Facts> => ({
+        ok: true,
+        state: await orchestrator.cancel(input.agent_id, input.task_id)
+      })
+    }),
+    defineTool({
+      name: 'events_read',
+      title: 'Read events',
+      description:
+        'What a worker has told and what befell it after since_seq (0: all). Call again with last_seq for what is new; more: there is more at once.',
+      input: z.strictObject({
+        agent_id: worker,
+        since_seq: z.number().int().min(0).default(0),
+        max_events: z.number().int().min(1).max(1000).default(200)
+      }),
+      annotations: looking,
+      handle: (input, { clientName }) =>
+        reading(async () => {
+          const found = orchestrator.store.get(input.agent_id);
+          return eventsAnswer(found, input, clientName);
+        })
+    })
+  ];
+}
+
+/** Files that we may not read are something the caller can mend. */
+async function reading(work: () => Promise<Facts>): Promise<Facts> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = errnoOf(error);
+    if (code === undefined || error instanceof HostError) throw error;
+    throw new HostError(
+      'storage_unwritable',
+      `The files of the workers cannot be read (${code}).`,
+      'Check owner and permissions of .agents/ in the workspace and call again.'
+    );
+  }
+}

@@ -1,0 +1,90 @@
+import { createTerminal } from './adapters/tmux/tmux.ts';
+import type { Config } from './config.ts';
+import type { EngineRegistry } from './core/engines/engine-registry.ts';
+import { Attendant } from './core/orchestrator/attendant.ts';
+import { WorkerCreator } from './core/orchestrator/create-worker.ts';
+import { Orchestrator } from './core/orchestrator/orchestrator.ts';
+import { WorkerEnder } from './core/orchestrator/worker-ender.ts';
+import { WorkerLaunch } from './core/orchestrator/worker-launch.ts';
+import { WorkerStart } from './core/orchestrator/worker-start.ts';
+import { WorkerStore } from './core/orchestrator/worker-store.ts';
+import type { Processes } from './core/runs/ports.ts';
+import type { RoleRepository } from './core/squads/role-repository.ts';
+import { distDirectory } from './dist-directory.ts';
+import { logProblem } from './log.ts';
+import { heartbeatOf, serverCommand } from './orchestrator-config.ts';
+
+export interface Surroundings {
+  /** The workspace's `.agents`. */
+  state: string;
+  registry: EngineRegistry;
+  processes: Processes;
+  roles: RoleRepository;
+  admit: () => void;
+  newId: () => string;
+}
+
+/** What makes workers and looks after them, connected. */
+export function wireOrchestrator(config: Config, around: Surroundings) {
+  const { state, registry, processes, roles, admit, newId } = around;
+  const { workspace, orchestrator: settings } = config;
+  const store = new WorkerStore(state, processes);
+  const terminal = createTerminal({ workspace, programs: distDirectory() });
+  const launch = new WorkerLaunch({
+    registry,
+    processes,
+    store,
+    settings: {
+      server: serverCommand(),
+      configFile: config.file,
+      workspace,
+      // Whole seconds, as a model is told them.
+      heartbeatSeconds: Math.max(1, Math.floor(heartbeatOf(settings))),
+      stopWithUs: config.onDisconnect === 'stop',
+      depth: Number(process.env.TROUPE_DEPTH) || 0
+    }
+  });
+  const onProblem = logProblem;
+  const start = new WorkerStart({
+    processes,
+    terminal,
+    store,
+    launch,
+    onProblem
+  });
+  const ender = new WorkerEnder({ store, start, settings, onProblem });
+  const attendant = new Attendant({
+    store,
+    start,
+    ender,
+    witnesses: processes,
+    settings,
+    onProblem
+  });
+  const creator = new WorkerCreator({
+    store,
+    start,
+    launch,
+    attendant,
+    ender,
+    registry,
+    roles,
+    settings: { ...settings, workspace, maxAccess: config.maxAccess },
+    admit,
+    newId: () => freeId(newId, store)
+  });
+  return new Orchestrator({
+    store,
+    attendant,
+    ender,
+    creator,
+    terminal,
+    onProblem
+  });
+}
+
+/** Workers and agents of spawns have their ids from one pot. */
+function freeId(newId: () => string, store: WorkerStore): string {
+  const id = newId();
+  return store.find(id) ? freeId(newId, store) : id;
+}
