@@ -31,7 +31,8 @@ const reports = [
     'output.mjs',
     'flat.mjs',
     'roles.mjs',
-    'council.mjs'
+    'council.mjs',
+    'orchestrator.mjs'
   ].map((name) => bench(name))
 ];
 writeFileSync(join(here, 'RESULTS.md'), resultsOf(reports));

@@ -107,7 +107,7 @@ export function writeStandIn(workspace, name = 'standin') {
 
 /** What a client passes on: nothing of our own session. */
 export function cleanEnvironment(workspace) {
-  return { PATH: process.env.PATH, HOME: workspace.home };
+  return { PATH: process.env.PATH, HOME: workspace.home, ...workspace.env };
 }
 
 /** The server over stdio. Timestamps are taken when bytes arrive. */

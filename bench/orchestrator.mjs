@@ -1,0 +1,244 @@
+/**
+ * The orchestrator: events read at the end and amid logs of very different
+ * length; how soon a worker has a task; several workers made at once; and what
+ * workers that wait cost.
+ */
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fact, row } from './statistics.mjs';
+import { createWorkspace, runBench, startServer } from './support.mjs';
+import { workerMaker } from './worker-logs.mjs';
+import { cpuMsOf, hasTmux, startStage } from './worker-stage.mjs';
+
+const lengths = [1000, 100_000, 1_000_000];
+const agent_id = 'beefbeef';
+const deltaEvents = 10;
+const readsEach = 40;
+const warmUps = 20;
+const deliveries = 200;
+const deliveredMs = 100;
+const three = ['one', 'two', 'three'];
+const thinkSeconds = 2;
+const thinking = `rehearsal: sleep ${thinkSeconds}`;
+const idleWorkers = 12;
+const idleSeconds = 10;
+
+await runBench(5, async (options) => {
+  const logs = [];
+  for (const events of lengths) logs.push(await measureLog(options, events));
+  const delivery = await measureDelivery(options);
+  const creation = {
+    process: await measureCreation(options, 'process'),
+    tmux: await measureCreation(options, 'tmux')
+  };
+  return reportOf(logs, delivery, creation, await measureIdle(options));
+});
+
+/** A server that knows nothing yet, and a log of so many events. */
+async function measureLog(options, events) {
+  const workspace = createWorkspace();
+  try {
+    const make = await workerMaker(workspace);
+    await make(workspace, events);
+    const first = await timeFirst(options, workspace, events);
+    // The short cut is taken away: all is read.
+    const state = join(workspace.path, '.agents', 'workers');
+    rmSync(join(state, agent_id, 'state.json'), { force: true });
+    rmSync(join(state, `run-${agent_id}`, 'state.json'), { force: true });
+    const anew = await timeFirst(options, workspace, events);
+    return { events, ...first, anew };
+  } finally {
+    workspace.remove();
+  }
+}
+
+async function timeFirst(options, workspace, events) {
+  const server = await startMaster(options, workspace);
+  const before = server.memory();
+  const get = (await server.call('agent_get', { agent_id })).ms;
+  const task = { payload: 'Say hello.' };
+  const enqueue = (await server.call('task_enqueue', { agent_id, task })).ms;
+  const end = [];
+  const middle = [];
+  for (let index = -warmUps; index < readsEach; index += 1) {
+    if (index === 0) for (const list of [end, middle]) list.length = 0;
+    end.push(await timeDelta(server, events - deltaEvents));
+    middle.push(await timeDelta(server, events / 2 - index));
+  }
+  const after = server.memory();
+  await server.close();
+  return { get, enqueue, end, middle, before, after };
+}
+
+async function timeDelta(server, since_seq) {
+  const asked = { agent_id, since_seq, max_events: deltaEvents };
+  const { data, ms } = await server.call('events_read', asked);
+  if (data.events.length !== deltaEvents || data.events[0].seq <= since_seq)
+    throw new Error(`not the events after ${since_seq}`);
+  return ms;
+}
+
+/** From the call that enqueues to the answer of a waiting worker's server. */
+async function measureDelivery(options) {
+  const workspace = createWorkspace();
+  try {
+    const make = await workerMaker(workspace);
+    await make(workspace, lengths[0]);
+    const master = await startMaster(options, workspace);
+    const worker = await startServer(options, workspace, [
+      ...['--toolsets', 'worker', '--agent-id', agent_id]
+    ]);
+    const samples = [];
+    for (let index = 0; index < deliveries; index += 1) {
+      const waiting = worker
+        .call('wait_for_command', { timeout_ms: 30_000 })
+        .then(({ data }) => ({ data, at: performance.now() }));
+      await delay(30 + Math.random() * 60);
+      const from = performance.now();
+      const task = { task_id: `now-${index}`, payload: 'Say hello.' };
+      await master.call('task_enqueue', { agent_id, task });
+      const { data, at } = await waiting;
+      if (data.command?.task_id !== task.task_id) throw new Error('not it');
+      samples.push(at - from);
+      await worker.call('emit_event', { type: 'result' });
+    }
+    const memory = worker.memory();
+    await Promise.all([worker.close(), master.close()]);
+    return { samples, memory };
+  } finally {
+    workspace.remove();
+  }
+}
+
+/**
+ * Milliseconds until one worker is ready, and until three at once are: those
+ * that ask for work at once, and those that think for a while before, as
+ * agents with a model do.
+ */
+async function measureCreation(options, backend) {
+  if (backend === 'tmux' && !hasTmux()) return undefined;
+  const samples = { one: [], three: [], oneThinks: [], threeThink: [] };
+  const stage = await startStage(options, backend);
+  try {
+    const make = async (names, role) => {
+      const from = performance.now();
+      const made = await Promise.all(
+        names.map((name) => stage.create(name, role))
+      );
+      const ms = performance.now() - from;
+      for (const id of made) await stage.end(id);
+      return ms;
+    };
+    await make(['first']);
+    for (let run = 0; run < options.runs; run += 1) {
+      samples.one.push(await make(['one']));
+      samples.three.push(await make(three));
+      samples.oneThinks.push(await make(['one'], thinking));
+      samples.threeThink.push(await make(three, thinking));
+    }
+    return samples;
+  } finally {
+    await stage.close();
+  }
+}
+
+/** Percent of one processor, of workers that have nothing to do. */
+async function measureIdle(options) {
+  const stage = await startStage(options, 'process');
+  try {
+    const ids = [];
+    for (let count = 0; count < idleWorkers; count += 1)
+      ids.push(await stage.create(`worker ${count}`));
+    const spent = () => ({
+      ...cpuMsOf(stage.workspace),
+      master: stage.master.cpuMs()
+    });
+    await delay(2000);
+    const from = spent();
+    await delay(1000 * idleSeconds);
+    const to = spent();
+    for (const id of ids) await stage.end(id);
+    const percent = (name) => (to[name] - from[name]) / (10 * idleSeconds);
+    return {
+      servers: percent('servers'),
+      programs: percent('programs'),
+      master: percent('master')
+    };
+  } finally {
+    await stage.close();
+  }
+}
+
+function startMaster(options, workspace) {
+  return startServer(options, workspace, ['--toolsets', 'orchestrator']);
+}
+
+function reportOf(logs, delivery, creation, idle) {
+  const [short] = logs;
+  const reads = logs.flatMap(({ events, end, middle }) =>
+    [
+      ['at the end', end, short.end],
+      ['in the middle', middle, short.middle]
+    ].map(([where, samples, floor]) =>
+      row(
+        `events_read of ${deltaEvents} ${where} of ${events} events`,
+        samples,
+        events === short.events ? {} : { floor, limit: 1.5 }
+      )
+    )
+  );
+  const long = logs.at(-1);
+  const first = [
+    ['agent_get', long.get, long.anew.get],
+    ['task_enqueue', long.enqueue, long.anew.enqueue]
+  ].flatMap(([tool, ms, anew]) => [
+    row(`first ${tool} of a server, ${long.events} events`, [ms], {
+      limit: 1000,
+      absolute: true
+    }),
+    row('the same without what servers keep of them', [anew])
+  ]);
+  const delivered = row(
+    'task enqueued → a waiting worker of another process has it',
+    delivery.samples
+  );
+  const made = Object.entries(creation).flatMap(([backend, samples]) =>
+    samples
+      ? [
+          row(`agent_create, ${backend}`, samples.one),
+          row(`three at once, ${backend}`, samples.three, {
+            floor: samples.one
+          }),
+          row(
+            `agent_create, ${backend}, after ${thinkSeconds} s of thought`,
+            samples.oneThinks
+          ),
+          row(`three of these at once, ${backend}`, samples.threeThink, {
+            floor: samples.oneThinks,
+            limit: 1.2
+          })
+        ]
+      : []
+  );
+  const grown = long.after.peak - long.before.peak;
+  return {
+    title: 'Orchestrator',
+    rows: [
+      ...reads,
+      ...first,
+      delivered,
+      fact(
+        `99 of 100 have it within ${deliveredMs} ms`,
+        delivered.p99 <= deliveredMs,
+        `${delivered.p99.toFixed(0)} ms`
+      ),
+      ...made
+    ],
+    notes: [
+      `Of a log, the floor is that of ${short.events} events; of three at once, one. Three workers are six processes of Node. Memory of a server of the longest: ${long.before.now.toFixed(0)} MB before the first call, at most ${grown.toFixed(0)} MB more later.`,
+      `Server of a worker: ${delivery.memory.now.toFixed(0)} MB, at most ${delivery.memory.peak.toFixed(0)} MB.`,
+      `${idleWorkers} workers wait for ${idleSeconds} s: ${idle.servers.toFixed(1)}% of a processor for their servers, ${idle.programs.toFixed(1)}% for their programs, ${idle.master.toFixed(1)}% for the master.`
+    ]
+  };
+}
