@@ -60,6 +60,7 @@ function groupsOf(engine, testResults) {
     const passed = assertionResults.filter((one) => one.status === 'passed');
     return passed.flatMap(({ ancestorTitles: [group = ''] }) => {
       if (file === engine) return [group];
+      if (file === `worker-${engine}`) return ['as a worker'];
       const words = group.split(/[^a-z-]+/);
       const isClient = file.startsWith('as-clients') && words.includes(engine);
       return isClient ? ['as a client'] : [];

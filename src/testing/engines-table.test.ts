@@ -21,6 +21,10 @@ test('a row tells what was run with one program, and how it exited', () => {
       assertionResults: [passed(['a turn'])]
     })),
     {
+      name: '/x/worker-codex.test.ts',
+      assertionResults: [passed(['codex as a worker'])]
+    },
+    {
       name: '/x/as-clients.test.ts',
       assertionResults: [
         passed(['codex as our client']),
@@ -39,7 +43,7 @@ test('a row tells what was run with one program, and how it exited', () => {
   const lines = tableOf(results, runs, date).split('\n');
   expect(lines).toHaveLength(6);
   expect(lines[3]).toMatch(
-    /^\| `codex` \| \d+\.\d+\.\d+ \| 2026-02-03 \| 4: a turn 2, a session 1, as a client 1 \| `canceled` 143, none; `failed` 1 \|$/
+    /^\| `codex` \| \d+\.\d+\.\d+ \| 2026-02-03 \| 5: a turn 2, a session 1, as a worker 1, as a client 1 \| `canceled` 143, none; `failed` 1 \|$/
   );
 });
 

@@ -19,6 +19,7 @@ import {
   sectionOf
 } from '../documents.ts';
 import { type McpClient, startServer, testEnvironment } from '../mcp-client.ts';
+import { createdWorker } from '../orchestrator-calls.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 
 let workspace: TempWorkspace;
@@ -128,8 +129,14 @@ const toolSchema = z.object({
 });
 
 test('docs/tools.md has every tool with every parameter, and no other', async () => {
-  server = await startServer(workspace);
-  const { tools } = toolSchema.parse(await server.request('tools/list'));
+  workspace.write(
+    'troupe.config.json',
+    '{ "engines": { "rehearsal": true }, "orchestrator": { "backend": "process" } }'
+  );
+  server = await startServer(workspace, { flags: ['--toolsets', 'all'] });
+  const all = [...(await toolsOf(server)), ...(await workersTools(server))];
+  // It is on for the worker's sake.
+  const tools = all.filter(({ name }) => name !== 'spawn_rehearsal');
   const document = documentAt('docs/tools.md');
   const headings = [...document.text.matchAll(/^## (\S+)$/gm)].map(
     ([, heading]) => heading
@@ -153,6 +160,21 @@ test('docs/tools.md has every tool with every parameter, and no other', async ()
   }
 });
 
+async function toolsOf(asked: McpClient) {
+  return toolSchema.parse(await asked.request('tools/list')).tools;
+}
+
+/** Those of a worker's own server. */
+async function workersTools(master: McpClient) {
+  const { agent_id } = await createdWorker(master, { engine: 'rehearsal' });
+  const flags = ['--toolsets', 'worker', '--agent-id', agent_id];
+  const own = await startServer(workspace, { flags });
+  const tools = await toolsOf(own);
+  await own.close();
+  await master.call('agent_delete', { agent_id, force: true });
+  return tools;
+}
+
 test('docs/tools.md names only error codes that there are', () => {
   const lines = documentAt('docs/tools.md').text.match(/^Errors: .*$/gm) ?? [];
   const codes = lines.join(' ').match(/(?<=`)[a-z_]+(?=`)/g) ?? [];
@@ -167,7 +189,8 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
   const schema = JSON.parse(
     readFileSync(join(packageRoot, 'troupe.schema.json'), 'utf8')
   );
-  const { engines, iac, squad, council, ...others } = schema.properties;
+  const { engines, iac, squad, council, orchestrator, ...others } =
+    schema.properties;
   const [, settings] = engines.additionalProperties.anyOf;
   expect(
     firstColumn(between(document.text, '## Keys', '### ')).toSorted()
@@ -176,6 +199,7 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
       'engines',
       'squad',
       'council',
+      'orchestrator',
       ...Object.keys(others),
       ...Object.keys(iac.properties).map((key) => `iac.${key}`)
     ].toSorted()
@@ -188,6 +212,9 @@ test('docs/configuration.md has every key, variable and flag, and no other', () 
   );
   expect(listed('### Settings of councils')).toEqual(
     Object.keys(council.properties).toSorted()
+  );
+  expect(listed('### Settings of workers')).toEqual(
+    Object.keys(orchestrator.properties).toSorted()
   );
   expect(
     listed('## Flags of `troupe mcp`').map((flag) => flag.split(' ')[0])

@@ -13,6 +13,8 @@ import {
   userEnvironment
 } from './clis.ts';
 import { configure, createStage, inTheMiddleOfATool } from './stage.ts';
+import { inOffice, testWorkers } from './worker-office.ts';
+import { livesALife } from './worker-suite.ts';
 
 // What `npm test` takes the time for; `npm run test:engines` has all of it.
 
@@ -58,6 +60,14 @@ for (const client of allClients)
       ]);
       expect(await stage.run(client)).toMatch(/It said:.*forty-two/s);
     });
+  });
+
+for (const cli of allClis)
+  describe(`${cli.name} as a worker in short`, () => {
+    const test = testWorkers(cli);
+
+    test('does its tasks in order, drops one that is canceled, and stops', () =>
+      inOffice(cli, {}, (office) => livesALife(office, 'full')));
   });
 
 describe('a squad in short', () => {

@@ -193,6 +193,9 @@ function contentText(content: unknown): string {
 /** Copilot CLI puts the time before a prompt and reminders behind it. */
 function withoutContext(text: string): string {
   return text
-    .replace(/<(current_datetime|system_reminder)>[\s\S]*?<\/\1>/g, '')
+    .replace(
+      /<(current_datetime|mode_changed_notice|system_reminder)>[\s\S]*?<\/\1>/g,
+      ''
+    )
     .trim();
 }
