@@ -26,7 +26,7 @@ export class CouncilStore {
   readonly file: StateFile;
   readonly #lock: FileLock;
   readonly #queue: LockQueue<Apply>;
-  #isTidy = false;
+  #tidiedAfter = -1;
 
   constructor(path: string, witnesses: Witnesses) {
     this.file = new StateFile(path);
@@ -93,8 +93,8 @@ export class CouncilStore {
 
   /** What killed holders left half-written: there is no other holder now. */
   #tidy(): void {
-    if (this.#isTidy) return;
-    this.#isTidy = true;
+    if (this.#tidiedAfter === this.#lock.takeovers) return;
+    this.#tidiedAfter = this.#lock.takeovers;
     const directory = dirname(this.file.path);
     const own = `${basename(this.file.path)}.`;
     try {

@@ -34,6 +34,8 @@ const suspicionMs = 20;
  */
 export class FileLock {
   readonly path: string;
+  /** Counts the dead holders it was taken from: they left work half done. */
+  takeovers = 0;
   readonly #directory: string;
   readonly #with: Witnesses;
   #ownNonce: string | undefined;
@@ -152,7 +154,10 @@ export class FileLock {
     const right = this.#takeRight(join(this.#directory, `reap.${nonce}`));
     if (right === undefined) return false;
     try {
-      if (findHolder(this.path)?.holder?.nonce === nonce) remove(this.path);
+      if (findHolder(this.path)?.holder?.nonce === nonce) {
+        remove(this.path);
+        this.takeovers += 1;
+      }
     } finally {
       // Either nobody finds that name in the lock any more, and no right is
       // needed, or another one may try.
