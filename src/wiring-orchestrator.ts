@@ -4,11 +4,13 @@ import type { EngineRegistry } from './core/engines/engine-registry.ts';
 import { Attendant } from './core/orchestrator/attendant.ts';
 import { WorkerCreator } from './core/orchestrator/create-worker.ts';
 import { Orchestrator } from './core/orchestrator/orchestrator.ts';
+import type { Terms } from './core/orchestrator/records.ts';
 import { WorkerEnder } from './core/orchestrator/worker-ender.ts';
 import { WorkerLaunch } from './core/orchestrator/worker-launch.ts';
 import { WorkerStart } from './core/orchestrator/worker-start.ts';
 import { WorkerStore } from './core/orchestrator/worker-store.ts';
 import type { Processes } from './core/runs/ports.ts';
+import type { ProcessIdentity } from './core/runs/run.ts';
 import type { RoleRepository } from './core/squads/role-repository.ts';
 import { distDirectory } from './dist-directory.ts';
 import { logProblem } from './log.ts';
@@ -40,7 +42,6 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
       workspace,
       // Whole seconds, as a model is told them.
       heartbeatSeconds: Math.max(1, Math.floor(heartbeatOf(settings))),
-      stopWithUs: config.onDisconnect === 'stop',
       depth: Number(process.env.TROUPE_DEPTH) || 0
     }
   });
@@ -70,8 +71,10 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
     registry,
     roles,
     settings: { ...settings, workspace, maxAccess: config.maxAccess },
+    terms: termsOf(config, processes.self),
     admit,
-    newId: () => freeId(newId, store)
+    newId: () => freeId(newId, store),
+    onProblem
   });
   return new Orchestrator({
     store,
@@ -81,6 +84,12 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
     terminal,
     onProblem
   });
+}
+
+/** What is settled for a worker that a server makes. */
+export function termsOf(config: Config, maker: ProcessIdentity): Terms {
+  const { orchestrator, onDisconnect } = config;
+  return { ...orchestrator, onDisconnect, maker };
 }
 
 /** Workers and agents of spawns have their ids from one pot. */

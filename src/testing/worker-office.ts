@@ -11,7 +11,7 @@ import { claimNeverStarts, setStarting } from '../core/runs/run-files.ts';
 import { RoleRepository } from '../core/squads/role-repository.ts';
 import { ensureDirectory } from '../core/state/directories.ts';
 import { distDirectory } from '../dist-directory.ts';
-import { wireOrchestrator } from '../wiring-orchestrator.ts';
+import { termsOf, wireOrchestrator } from '../wiring-orchestrator.ts';
 import { createTempWorkspace, type TempWorkspace } from './temp-workspace.ts';
 
 /**
@@ -96,7 +96,8 @@ export async function openOffice(
     reader,
     hire: (agentId) => {
       const meta = metaOf(agentId, workspace.path);
-      own.create(meta, { role: '', env: {} }, (folder) => {
+      const terms = termsOf(config, processes.self);
+      own.create(meta, { role: '', env: {}, terms }, (folder) => {
         const directory = folder.start(1);
         ensureDirectory(directory);
         writeFileSync(join(directory, 'owner'), JSON.stringify(processes.self));

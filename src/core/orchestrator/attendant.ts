@@ -114,19 +114,20 @@ export class Attendant {
   }
 
   async #look(worker: Worker): Promise<void> {
-    const { start, settings, ender } = this.#with;
+    const { start, ender, store } = this.#with;
+    const settings = store.termsOf(worker.meta.agent_id) ?? this.#with.settings;
     const queue = worker.log.read();
     const { isReady, isForced, generation, phase } = queue.state;
     if (queue.isOver) return ender.leave(worker);
-    if (isForced) return ender.end(worker);
+    if (isForced || start.isDisconnected(worker)) return ender.end(worker);
     // Who creates it waits for it, and says why it never came.
     if (!isReady && !this.#isOrphan(worker)) return;
     const state = start.stateOf(worker, generation);
     if (state === 'ended' || state === 'lost') return ender.end(worker);
     const mark = markOf(worker, queue);
-    const quietMs = this.#quietMs(worker, mark);
-    if (phase === 'stopping' && this.#hasHadTime(worker, quietMs))
-      return ender.end(worker);
+    const hasBegun = start.hasBegun(worker, generation);
+    const quietMs = this.#quietMs(worker, `${mark} ${hasBegun}`);
+    if (this.#hasHadTime(worker, queue, quietMs)) return ender.end(worker);
     if (phase === 'working' && this.#isUnserved(worker))
       return ender.end(worker, 'its server ended, so that it was out of reach');
     if (phase === 'waiting' && quietMs > 1000 * settings.readyTimeoutSeconds)
@@ -141,10 +142,17 @@ export class Attendant {
     await ender.publish(worker);
   }
 
-  /** Some ask for work again and again though they were told to stop. */
-  #hasHadTime({ meta }: Worker, quietMs: number): boolean {
-    const sinceMs = this.#clock.sinceMs(`${meta.agent_id} stop`, 'stopping');
-    return quietMs > stopGraceMs || sinceMs > longestStopMs;
+  /**
+   * It is to stop, and has nothing left to do. Some do not ask any more, and
+   * some ask again and again though they were told.
+   */
+  #hasHadTime({ meta }: Worker, queue: TaskQueue, quietMs: number): boolean {
+    const { stopAfter, phase } = queue.state;
+    const isDue = stopAfter !== null && queue.tasks.length === 0;
+    const sinceMs = this.#clock.sinceMs(`${meta.agent_id} stop`, String(isDue));
+    if (!isDue) return false;
+    const isTold = phase === 'stopping' && quietMs > stopGraceMs;
+    return phase === 'waiting' || isTold || sinceMs > longestStopMs;
   }
 
   /** It never got ready, and the server that waited for that is gone. */

@@ -6,7 +6,7 @@ import { resolveDirectory } from '../runs/containment.ts';
 import { soon } from '../soon.ts';
 import type { RoleRepository } from '../squads/role-repository.ts';
 import type { Attendant } from './attendant.ts';
-import type { WorkerMeta } from './records.ts';
+import type { Terms, WorkerMeta } from './records.ts';
 import { notReady, notStarted } from './refusals.ts';
 import type { EndPolicy } from './worker-end.ts';
 import type { WorkerEnder } from './worker-ender.ts';
@@ -44,13 +44,21 @@ export interface CreatorParts {
   registry: EngineRegistry;
   roles: RoleRepository;
   settings: CreatorSettings;
+  /** What is settled for each of them. */
+  terms: Terms;
   /** @throws HostError `depth_limit` */
   admit: () => void;
   /** An id that no agent has. */
   newId: () => string;
+  onProblem: (problem: unknown) => void;
 }
 
 const pollMs = 40;
+
+/** For the broadcast, which anybody can make whole later. */
+const tellMs = 1000;
+
+const leaving = 'its server ended meanwhile';
 
 /** A dead worker of an earlier server may take a moment to be noticed. */
 const attendMs = 1000;
@@ -66,7 +74,8 @@ const longestRole = 100_000;
 
 /** Makes workers. */
 export class WorkerCreator {
-  readonly #unfinished = new Set<Worker>();
+  readonly #making = new Set<Promise<Worker>>();
+  #isClosed = false;
   /** Those that this server has made. */
   readonly own = new Set<string>();
   readonly #with: CreatorParts;
@@ -89,11 +98,22 @@ export class WorkerCreator {
    *   `storage_full`, `storage_unwritable`: then nothing is left running
    */
   async create(request: CreateWorker): Promise<Worker> {
-    const { start, ender } = this.#with;
+    const making = this.#make(request);
+    this.#making.add(making);
+    try {
+      return await making;
+    } finally {
+      this.#making.delete(making);
+    }
+  }
+
+  async #make(request: CreateWorker): Promise<Worker> {
+    const { start, ender, onProblem } = this.#with;
     this.#with.admit();
     const worker = await this.#record(request);
     const { agent_id: id } = worker.meta;
     try {
+      if (this.#isClosed) throw notReady(worker.meta, leaving, []);
       await start.start(worker, 1);
     } catch (error) {
       // Nothing ever ran that could be looked at.
@@ -108,29 +128,24 @@ export class WorkerCreator {
       if (problem instanceof HostError) throw problem;
       throw notStarted(worker.meta, error);
     }
-    this.own.add(id);
-    this.#unfinished.add(worker);
     try {
       await this.#untilReady(worker, request.patienceMs);
+      this.own.add(id);
+      // Who reads what all are told finds it there.
+      await soon(ender.publish(worker).catch(onProblem), tellMs, undefined);
       return worker;
     } catch (error) {
       const lines = await start.lastLines(worker, 1).catch(() => []);
       await ender.end(worker, messageOf(error), onceOnly);
       if (error instanceof HostError) throw error;
       throw notReady(worker.meta, messageOf(error), lines);
-    } finally {
-      this.#unfinished.delete(worker);
     }
   }
 
   /** Ends what is being made: who asked for it has left without its id. */
   async close(): Promise<void> {
-    const { ender } = this.#with;
-    await Promise.allSettled(
-      [...this.#unfinished].map((worker) =>
-        ender.end(worker, 'its server ended', onceOnly)
-      )
-    );
+    this.#isClosed = true;
+    await Promise.allSettled(this.#making);
   }
 
   async #record(request: CreateWorker): Promise<Worker> {
@@ -159,7 +174,11 @@ export class WorkerCreator {
       created_at: new Date().toISOString(),
       pane: null
     });
-    const asked = { role: found?.body ?? request.role, env: request.env ?? {} };
+    const asked = {
+      role: found?.body ?? request.role,
+      env: request.env ?? {},
+      terms: this.#with.terms
+    };
     if (Buffer.byteLength(asked.role) > longestRole)
       throw new HostError(
         'invalid_input',
@@ -186,6 +205,7 @@ export class WorkerCreator {
     while (!worker.log.read().state.isReady) {
       const state = start.stateOf(worker, 1);
       const { isOver, state: asked } = worker.log.read();
+      if (this.#isClosed) throw await fail(leaving);
       if (isOver || asked.stopAfter !== null)
         throw await fail('it was deleted');
       if (state === 'ended' || state === 'lost') {

@@ -7,7 +7,12 @@ import type { CreateWorker, WorkerCreator } from './create-worker.ts';
 import type { Change } from './log-writer.ts';
 import { placed } from './payload.ts';
 import type { NewEvent, WorkerMeta } from './records.ts';
-import { agentOver, alreadyDone, unknownTask } from './refusals.ts';
+import {
+  agentOver,
+  alreadyDone,
+  needsConfirm,
+  unknownTask
+} from './refusals.ts';
 import type { TaskQueue } from './task-queue.ts';
 import type { Terminal } from './terminal.ts';
 import { canceled } from './worker-end.ts';
@@ -34,7 +39,7 @@ const publishMs = 1000;
 /** For writing down that a worker is to end, before it is ended. */
 const markMs = 500;
 /** A worker that has nothing to do is gone by then. */
-const stopMs = 5000;
+const stopMs = 12_000;
 
 /** The master's side: makes workers, gives them tasks, ends them. */
 export class Orchestrator {
@@ -100,15 +105,16 @@ export class Orchestrator {
     const worker = this.store.get(agentId);
     await attendant.look(worker);
     const wasOver = worker.log.read().isOver;
+    const checkConfirm = (queue: TaskQueue) => {
+      if (force && !confirm && queue.running)
+        throw needsConfirm(agentId, queue.running.id);
+    };
+    // Before anything, as what follows may have to do without the lock.
+    checkConfirm(worker.log.read());
     const ask = () =>
       this.#change(worker, (queue) => {
-        const { running, state } = queue;
-        if (force && running && !confirm)
-          throw new HostError(
-            'needs_confirm',
-            `Worker ${agentId} is at work on task ${running.id}.`,
-            'With force it ends amid that task: say confirm: true, too. Without force it finishes first.'
-          );
+        const { state } = queue;
+        checkConfirm(queue);
         if (queue.isOver) return { events: leftovers(queue), told: undefined };
         if (state.stopAfter !== null && !force) return { told: undefined };
         const payload = force ? { payload: { force: true } } : {};
@@ -126,8 +132,11 @@ export class Orchestrator {
     }
     // Its pane may have been left to be looked at.
     if (wasOver) await ender.closePane(worker);
-    else if (force) await attendant.look(worker);
-    else await this.#untilStopped(worker);
+    else if (force) {
+      await attendant.look(worker);
+      // That one may have begun before it was asked to end.
+      if (!worker.log.read().isOver) await attendant.look(worker);
+    } else await this.#untilStopped(worker);
     return worker;
   }
 
@@ -166,10 +175,10 @@ export class Orchestrator {
    */
   async close(stop: boolean): Promise<void> {
     const { creator, ender } = this.#with;
-    await creator.close();
     const own = stop ? [...creator.own] : [];
-    await Promise.allSettled(
-      own.map(async (id) => {
+    await Promise.allSettled([
+      creator.close(),
+      ...own.map(async (id) => {
         const worker = this.store.find(id);
         if (!worker || worker.log.read().isOver) return;
         const deleted = this.delete(id, { force: true, confirm: true });
@@ -182,7 +191,7 @@ export class Orchestrator {
         await ender.endProgram(worker);
         await deleted;
       })
-    );
+    ]);
     this.store.close();
   }
 

@@ -132,6 +132,20 @@ const identitySchema = z.object({
   place: z.string()
 });
 
+/** What was settled for a worker when it was made, for whoever looks after it. */
+export const termsSchema = z.object({
+  restart: z.enum(['never', 'on-crash']),
+  runningTask: z.enum(['requeue', 'fail']),
+  stalledAfterSeconds: z.number(),
+  readyTimeoutSeconds: z.number(),
+  keepFailedPane: z.boolean(),
+  onDisconnect: z.enum(['keep', 'stop']),
+  /** The server that made it. */
+  maker: identitySchema
+});
+
+export type Terms = z.output<typeof termsSchema>;
+
 /** A process, as it was written down. */
 export function parseIdentity(text: string): ProcessIdentity | undefined {
   try {

@@ -42,6 +42,14 @@ export function agentOver(agentId: string, state: string): HostError {
   );
 }
 
+export function needsConfirm(agentId: string, taskId: string): HostError {
+  return new HostError(
+    'needs_confirm',
+    `Worker ${agentId} is at work on task ${taskId}.`,
+    'With force it ends amid that task: say confirm: true, too. Without force it finishes first.'
+  );
+}
+
 export function unknownTask(taskId: string): HostError {
   return new HostError(
     'unknown_task',

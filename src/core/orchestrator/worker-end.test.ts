@@ -11,7 +11,9 @@ import {
   endingOf,
   mostCrashes,
   mostDeliveries,
-  stopped
+  pauseMs,
+  stopped,
+  wasKilled
 } from './worker-end.ts';
 
 const never: EndPolicy = { restart: 'never', runningTask: 'requeue' };
@@ -119,6 +121,41 @@ describe('a program that is gone', () => {
     // One that asked for work counts anew.
     const queue = queueIn({ phase: 'working', failedStarts: 0 });
     expect(endingOf(queue, again, facts).isRestarting).toBe(true);
+  });
+});
+
+describe('the next program', () => {
+  const pauseAfter = (fruitlessExits: number, fruitlessCrashes: number) =>
+    pauseMs(queueIn({ fruitlessExits, fruitlessCrashes }), 20_000);
+
+  test('comes at once, but after one that ends again and again by itself', () => {
+    expect([0, 3, 4, 5, 6].map((exits) => pauseAfter(exits, exits))).toEqual([
+      0, 0, 500, 1000, 2000
+    ]);
+    expect(pauseAfter(40, 40)).toBe(20_000);
+  });
+
+  test('comes at once after one that was killed, but not without end', () => {
+    expect([1, 20].map((kills) => pauseAfter(0, kills))).toEqual([0, 0]);
+    expect(pauseAfter(0, 21)).toBe(500);
+  });
+
+  test.each([
+    [undefined, true],
+    [129, true],
+    [130, true],
+    [137, true],
+    [143, true],
+    [0, false],
+    [1, false],
+    [134, false],
+    [139, false],
+    [255, false]
+  ])('exit code %s tells that it was killed: %s', (exitCode, isKilled) => {
+    expect(wasKilled(exitCode === undefined ? {} : { exitCode })).toBe(
+      isKilled
+    );
+    expect(wasKilled({ exitCode: 143, reason: 'we ended it' })).toBe(false);
   });
 });
 

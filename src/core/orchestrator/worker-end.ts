@@ -15,7 +15,7 @@ export interface Ending {
 
 /** What is known of how its program ended. */
 export interface EndFacts {
-  exitCode: number | undefined;
+  exitCode?: number | undefined;
   /** Why we ended it ourselves, if we did. */
   reason?: string;
   /** It was to end with its server, and that is gone. */
@@ -33,7 +33,8 @@ export const mostCrashes = 75;
 
 /** Of the first of them, and each waits twice as long as the one before. */
 const shortestPauseMs = 500;
-const patientCrashes = 3;
+const patientExits = 3;
+const patientCrashes = 20;
 
 /**
  * How long its next program is to wait, so that one that ends again and again
@@ -41,10 +42,14 @@ const patientCrashes = 3;
  * is started at once.
  */
 export function pauseMs(queue: TaskQueue, longestMs: number): number {
-  const { fruitlessExits } = queue.state;
-  if (fruitlessExits <= patientCrashes) return 0;
-  const pause = shortestPauseMs * 2 ** (fruitlessExits - patientCrashes - 1);
-  return Math.min(pause, longestMs);
+  const { fruitlessExits, fruitlessCrashes } = queue.state;
+  const beyond = Math.max(
+    fruitlessExits - patientExits,
+    // Also one that the system kills again and again, for want of memory.
+    fruitlessCrashes - patientCrashes
+  );
+  if (beyond <= 0) return 0;
+  return Math.min(shortestPauseMs * 2 ** (beyond - 1), longestMs);
 }
 
 /** What follows from the end of a worker's program. Pure. */
@@ -90,12 +95,18 @@ export function endingOf(
   return { events: [...events, ...end, stop], isRestarting };
 }
 
+/** SIGHUP, SIGINT, SIGKILL, SIGTERM: what a program does not do to itself. */
+const fromOutside = [1, 2, 9, 15];
+
 /** By others, so that nothing is said of the program itself. */
 export function wasKilled({
   exitCode,
   reason
 }: Pick<EndFacts, 'exitCode' | 'reason'>): boolean {
-  return reason === undefined && (exitCode === undefined || exitCode > 128);
+  return (
+    reason === undefined &&
+    (exitCode === undefined || fromOutside.includes(exitCode - 128))
+  );
 }
 
 /** Its end as it was wanted: what it had not done is canceled. */

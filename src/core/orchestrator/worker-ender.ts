@@ -34,18 +34,18 @@ export class WorkerEnder {
   async end(
     worker: Worker,
     reason?: string,
-    policy: EndPolicy = this.#with.settings
+    policy: EndPolicy = this.#termsOf(worker)
   ): Promise<void> {
     const { start } = this.#with;
     const { generation } = worker.log.read().state;
     const screen = await start.lastLines(worker, generation).catch(() => []);
-    await start.end(worker, generation);
-    const exitCode = start.exitCodeOf(worker, generation);
+    await start.end(worker, generation, reason);
+    const said = start.reasonOf(worker, generation) ?? reason;
     const facts = {
-      exitCode,
+      exitCode: start.exitCodeOf(worker, generation),
       screen,
-      isDisconnected: start.isDisconnected(worker, generation),
-      ...(reason === undefined ? {} : { reason })
+      isDisconnected: start.isDisconnected(worker),
+      ...(said === undefined ? {} : { reason: said })
     };
     let isRestarting = false;
     await this.record(worker, (queue) => {
@@ -64,15 +64,22 @@ export class WorkerEnder {
 
   /** Never throws. */
   async #restart(worker: Worker, generation: number): Promise<void> {
-    const { start, settings, onProblem } = this.#with;
+    const { start, onProblem } = this.#with;
+    const isWanted = () => {
+      const { state, isOver } = worker.log.read();
+      return !isOver && !state.isForced && state.generation === generation;
+    };
     try {
-      const longestMs = 500 * Math.min(settings.readyTimeoutSeconds, 40);
+      const { readyTimeoutSeconds } = this.#termsOf(worker);
+      const longestMs = 500 * Math.min(readyTimeoutSeconds, 40);
       const pause = pauseMs(worker.log.read(), longestMs);
       await delay(pause, undefined, { ref: false });
-      // It may have been deleted meanwhile.
-      const { state, isOver } = worker.log.read();
-      if (isOver || state.isForced || state.generation !== generation) return;
+      // It may have been deleted meanwhile, also while it was started.
+      if (!isWanted()) return;
       await start.start(worker, generation);
+      if (isWanted()) return;
+      await start.end(worker, generation);
+      if (worker.log.read().isOver) await this.closePane(worker);
     } catch (problem) {
       onProblem(
         `Worker ${worker.meta.agent_id} could not be started again: ${messageOf(problem)}`
@@ -90,12 +97,18 @@ export class WorkerEnder {
   async leave(worker: Worker): Promise<void> {
     await this.record(worker, restOf);
     const { phase } = worker.log.read().state;
-    const isKept = phase === 'crashed' && this.#with.settings.keepFailedPane;
+    const { keepFailedPane } = this.#termsOf(worker);
+    const isKept = phase === 'crashed' && keepFailedPane;
     if (!isKept) await this.closePane(worker);
     await this.publish(worker);
     // It may hold secrets, and nobody starts this worker again. The last, as
     // it says that all is done.
     remove(worker.folder.request);
+  }
+
+  /** Of the server that made it, as long as that can be known. */
+  #termsOf({ meta }: Worker): EnderSettings {
+    return this.#with.store.termsOf(meta.agent_id) ?? this.#with.settings;
   }
 
   closePane(worker: Worker): Promise<void> {

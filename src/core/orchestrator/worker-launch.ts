@@ -4,6 +4,7 @@ import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import { childEnvironment } from '../engines/environment.ts';
 import { HostError } from '../errors.ts';
 import type { LaunchRequest, Processes } from '../runs/ports.ts';
+import { isSameProcess } from '../runs/run.ts';
 import { readIfThere, writeNew } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { briefing } from './briefing.ts';
@@ -18,8 +19,6 @@ export interface LaunchSettings {
   configFile: string | undefined;
   workspace: string;
   heartbeatSeconds: number;
-  /** Whether workers end with the server that started them. */
-  stopWithUs: boolean;
   /** Of this server; a worker is one deeper. */
   depth: number;
 }
@@ -90,7 +89,7 @@ export class WorkerLaunch {
   planFor(worker: Worker, directory: string): PlannedLaunch {
     const { registry, processes, settings } = this.#with;
     const { meta, folder } = worker;
-    const { role, env } = this.#with.store.requestOf(meta.agent_id);
+    const { role, env, terms } = this.#with.store.requestOf(meta.agent_id);
     const engine = this.engineFor(meta.engine, meta.backend);
     const configured = registry.settingsOf(engine.name);
     const request: EngineRequest = {
@@ -152,7 +151,9 @@ export class WorkerLaunch {
       timeoutSeconds: 0,
       idleTimeoutSeconds: 0,
       outputLimitBytes: 0,
-      stopWithUs: settings.stopWithUs
+      stopWithUs:
+        terms.onDisconnect === 'stop' &&
+        isSameProcess(terms.maker, processes.self)
     };
     return {
       request: launch,

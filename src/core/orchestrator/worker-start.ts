@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../errors.ts';
 import type { Processes } from '../runs/ports.ts';
 import type { ProcessIdentity } from '../runs/run.ts';
 import {
@@ -8,15 +8,20 @@ import {
   claimOf,
   emptyExitFile,
   exitCodeOf,
-  setStarting,
-  stopRequestOf
+  setStarting
 } from '../runs/run-files.ts';
 import { type LiveState, liveStateOf } from '../runs/run-state.ts';
-import { readIfThere, replaceFile, writeNew } from '../state/atomic-file.ts';
+import {
+  createOnce,
+  readIfThere,
+  replaceFile,
+  writeNew
+} from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { readEnds } from '../state/text-file.ts';
 import { parseIdentity, type WorkerMeta } from './records.ts';
 import type { PaneRef, Terminal } from './terminal.ts';
+import { typeInto } from './type-into.ts';
 import type { WorkerFolder } from './worker-folder.ts';
 import {
   connectionName,
@@ -33,10 +38,8 @@ export interface StartParts {
   onProblem: (problem: unknown) => void;
 }
 
-/** A screen that has not changed for so long is waiting for input. */
-const stillMs = 700;
-/** So long a program has to draw one. */
-const drawnMs = 30_000;
+/** Folders of a worker's last programs. */
+const keptStarts = 10;
 
 /** Starts the programs of workers, sees whether they live, and ends them. */
 export class WorkerStart {
@@ -51,8 +54,9 @@ export class WorkerStart {
     const directory = folder.start(generation);
     const owner = JSON.stringify(this.#with.processes.self);
     ensureDirectory(directory);
-    // The one before the last, of whom nobody asks any more.
-    rmSync(folder.start(generation - 2), { recursive: true, force: true });
+    // Of the older ones nobody asks any more.
+    const old = folder.start(generation - keptStarts);
+    rmSync(old, { recursive: true, force: true });
     replaceFile(join(directory, 'owner'), owner);
     setStarting(directory, true);
   }
@@ -73,6 +77,7 @@ export class WorkerStart {
           .launch(planned.request)
           .ended.catch(() => claimNeverStarts(directory));
     } catch (error) {
+      giveReason(directory, `it could not be started: ${messageOf(error)}`);
       claimNeverStarts(directory);
       throw error;
     }
@@ -96,18 +101,28 @@ export class WorkerStart {
     return own === undefined || own.isDead;
   }
 
-  /** It was ended because the server that had started it is gone. */
-  isDisconnected({ folder }: Worker, generation: number): boolean {
-    return stopRequestOf(folder.start(generation))?.why === 'disconnect';
+  /** It was to end with the server that made it, and that is gone. */
+  isDisconnected({ meta }: Worker): boolean {
+    const terms = this.#with.store.termsOf(meta.agent_id);
+    return (
+      terms?.onDisconnect === 'stop' &&
+      this.#with.processes.liveness(terms.maker) === 'dead'
+    );
+  }
+
+  /** Why we ended its program, or why it never began. */
+  reasonOf({ folder }: Worker, generation: number): string | undefined {
+    return readIfThere(join(folder.start(generation), 'reason'));
+  }
+
+  /** Changes when its program begins, which may be long after it was due. */
+  hasBegun({ folder }: Worker, generation: number): boolean {
+    return existsSync(join(folder.start(generation), 'claim'));
   }
 
   /** Undefined for one that was killed, and could not say. */
   exitCodeOf({ folder }: Worker, generation: number): number | undefined {
-    const directory = folder.start(generation);
-    const { place } = this.#with.processes.self;
-    // As a shell says of what it could not start.
-    if (claimOf(directory, place)?.never) return 126;
-    return exitCodeOf(directory);
+    return exitCodeOf(folder.start(generation));
   }
 
   /** Whether the server that started it is gone. */
@@ -116,11 +131,19 @@ export class WorkerStart {
     return !owner || this.#with.processes.liveness(owner) === 'dead';
   }
 
-  /** Ends whatever is left of a worker's program: TERM, 3 s, KILL. */
-  async end({ folder }: Worker, generation: number): Promise<void> {
+  /**
+   * Ends whatever is left of a worker's program: TERM, 3 s, KILL.
+   * @param reason for whoever writes its end down, which may be another server
+   */
+  async end(
+    { folder }: Worker,
+    generation: number,
+    reason?: string
+  ): Promise<void> {
     const directory = folder.start(generation);
     const place = ownerIn(directory)?.place ?? this.#with.processes.self.place;
     if (!existsSync(directory)) return;
+    if (reason !== undefined) giveReason(directory, reason);
     claimNeverStarts(directory);
     await this.#with.processes.stop({ directory, place, withNested: true });
     // Copies of the user's settings, and links to the rest.
@@ -145,9 +168,14 @@ export class WorkerStart {
       .slice(-count);
   }
 
+  /** Whichever are marked as its own: it may have got another. */
   async closePane({ meta }: Worker): Promise<void> {
-    const pane = paneOf(meta);
-    if (pane) await this.#with.terminal.close(pane);
+    const { store, terminal } = this.#with;
+    const known = store.find(meta.agent_id)?.meta.pane ?? meta.pane;
+    if (!known) return;
+    const panes = await terminal.panes([known.socket]);
+    const own = panes.filter(({ agentId }) => agentId === meta.agent_id);
+    await Promise.all(own.map((pane) => terminal.close(pane)));
   }
 
   async #inPane(worker: Worker, planned: PlannedLaunch): Promise<void> {
@@ -177,29 +205,19 @@ export class WorkerStart {
   }
 }
 
-/**
- * Types a text once a program's screen stands still: what comes sooner, while
- * it starts, is lost.
- */
-async function typeInto(
-  terminal: Terminal,
-  pane: PaneRef,
-  text: string
-): Promise<void> {
-  let before = '';
-  for (let waited = 0; waited < drawnMs; waited += stillMs) {
-    await delay(stillMs);
-    const screen = (await terminal.screen(pane, 50)).join('\n');
-    if (screen !== '' && screen === before) break;
-    before = screen;
-  }
-  await terminal.paste(pane, text);
-}
-
 function paneOf({ agent_id: agentId, pane }: WorkerMeta): PaneRef | undefined {
   return pane
     ? { agentId, paneId: pane.pane_id, socket: pane.socket }
     : undefined;
+}
+
+/** The first one counts. */
+function giveReason(directory: string, reason: string): void {
+  try {
+    createOnce(join(directory, 'reason'), reason);
+  } catch {
+    // A full disk may not keep it alive.
+  }
 }
 
 function ownerIn(directory: string): ProcessIdentity | undefined {

@@ -13,14 +13,20 @@ import { ensureDirectory } from '../state/directories.ts';
 import { FileLock, type Witnesses } from '../state/file-lock.ts';
 import { LockQueue } from '../state/lock-queue.ts';
 import { Broadcast } from './broadcast.ts';
-import { parseMeta, type WorkerMeta } from './records.ts';
+import {
+  parseMeta,
+  type Terms,
+  termsSchema,
+  type WorkerMeta
+} from './records.ts';
 import { broadcastPath, WorkerFolder } from './worker-folder.ts';
 import { WorkerLog } from './worker-log.ts';
 
 const requestSchema = z.object({
   /** The brief in full. */
   role: z.string(),
-  env: z.record(z.string(), z.string())
+  env: z.record(z.string(), z.string()),
+  terms: termsSchema
 });
 
 /** What starts a worker again, beside its meta. May hold secrets. */
@@ -39,6 +45,7 @@ export class WorkerStore {
   readonly #lock: FileLock;
   readonly #works: LockQueue<() => void>;
   readonly #logs = new Map<string, WorkerLog>();
+  readonly #terms = new Map<string, Terms>();
   readonly #broadcasts = new Map<string, Broadcast>();
 
   constructor(stateDirectory: string, witnesses: Witnesses) {
@@ -159,6 +166,19 @@ export class WorkerStore {
       };
       this.#works.add(one).catch(failed);
     });
+  }
+
+  /** Undefined for one that is over. */
+  termsOf(agentId: string): Terms | undefined {
+    const known = this.#terms.get(agentId);
+    if (known) return known;
+    try {
+      const { terms } = this.requestOf(agentId);
+      this.#terms.set(agentId, terms);
+      return terms;
+    } catch {
+      return undefined;
+    }
   }
 
   /** @throws Error when it cannot be read any more */

@@ -44,6 +44,26 @@ describe.each(backends)('a master whose client leaves (%s)', (backend) => {
     });
   });
 
+  testHere(
+    'takes its own along though it is killed, once anybody sees it',
+    async () => {
+      const leaving = await stage.serve(stopping);
+      const { agent_id } = await createdWorker(leaving);
+      await enqueued(leaving, agent_id, 'runs', 'hang');
+      await eventSeen(leaving, agent_id, 'ack', 'runs');
+      process.kill(leaving.pid, 'SIGKILL');
+      await leaving.exited;
+      await until('its end', async () => {
+        const { status } = await workerSeen(watcher, agent_id);
+        return status === 'stopped' || undefined;
+      });
+      expect(stage.processes(agent_id)).toEqual([]);
+      expect(await taskEnd(watcher, agent_id, 'runs')).toMatchObject({
+        type: 'canceled'
+      });
+    }
+  );
+
   testHere('takes its own workers along where that is wished', async () => {
     const leaving = await stage.serve(stopping);
     const theirs = await createdWorker(watcher);

@@ -1,9 +1,11 @@
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { thisWitness } from '../../../adapters/child-process/processes.ts';
+import { loadConfig } from '../../../config.ts';
 import { WorkerDesk } from '../../../core/orchestrator/worker-desk.ts';
 import { WorkerStore } from '../../../core/orchestrator/worker-store.ts';
 import { createTempWorkspace } from '../../../testing/temp-workspace.ts';
+import { termsOf } from '../../../wiring-orchestrator.ts';
 import { workerTools } from './worker.ts';
 
 const workspace = createTempWorkspace();
@@ -24,7 +26,15 @@ const { folder, log } = store.create(
     created_at: new Date().toISOString(),
     pane: null
   },
-  { role: 'You do what the tasks say.', env: {} },
+  {
+    role: 'You do what the tasks say.',
+    env: {},
+    terms: termsOf(await loadConfig({ workspace: workspace.path }, {}), {
+      pid: process.pid,
+      start: '',
+      place: ''
+    })
+  },
   () => undefined
 );
 const problems: unknown[] = [];
