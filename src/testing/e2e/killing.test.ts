@@ -110,7 +110,11 @@ describe.concurrent('every process of an agent is gone, wherever it went', () =>
   test('after a cancel in the moment of its start', async () => {
     const cancelAtOnce = async (round: number) => {
       const file = join(workspace.path, `started-${round}`);
-      const id = await start('spawn_probe', `zoo ${file}`);
+      // Places of agents that have just ended may still be taken.
+      const spawned = await server.call('spawn_probe', {
+        prompt: `zoo ${file}`
+      });
+      const id = String(spawned.data.agent_id);
       await until('the claim', () => existsSync(claimOf(id)));
       const { data } = await server.call('cancel_agent', { agent_id: id });
       expect(data.status).toBe('canceled');
