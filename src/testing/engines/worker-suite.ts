@@ -78,7 +78,7 @@ export function workerSuite(
             )
           );
           const [shown, unknown] = refusals.map(({ screen }) =>
-            screen.join('\n')
+            screen.join(' ').replace(/\s+/g, ' ')
           );
           expect(shown).toMatch(words.refused);
           expect(unknown).toMatch(words.keyless);
