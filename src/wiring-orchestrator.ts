@@ -59,7 +59,6 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
     start,
     ender,
     witnesses: processes,
-    settings,
     onProblem
   });
   const creator = new WorkerCreator({
@@ -73,17 +72,9 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
     settings: { ...settings, workspace, maxAccess: config.maxAccess },
     terms: termsOf(config, processes.self),
     admit,
-    newId: () => freeId(newId, store),
-    onProblem
+    newId: () => freeId(newId, store)
   });
-  return new Orchestrator({
-    store,
-    attendant,
-    ender,
-    creator,
-    terminal,
-    onProblem
-  });
+  return new Orchestrator({ store, attendant, ender, creator, terminal });
 }
 
 /** What is settled for a worker that a server makes. */

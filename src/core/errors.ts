@@ -88,7 +88,7 @@ const ofWorkspace: StorageHints = {
 
 /**
  * Turns a failed write into an error a user can act on; anything that is not
- * a system error is handed back as it is.
+ * a system error, or was no write, is handed back as it is.
  */
 export function storageError(
   error: unknown,
@@ -97,6 +97,9 @@ export function storageError(
 ): unknown {
   const code = errnoOf(error);
   if (code === undefined || error instanceof HostError) return error;
+  // A program that the system would not start says nothing of a disk.
+  if (/^spawn/.test(String(Reflect.get(Object(error), 'syscall'))))
+    return error;
   return code === 'ENOSPC' || code === 'EDQUOT'
     ? new HostError(
         'storage_full',

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { HostError, storageError } from '../errors.ts';
+import { storageError } from '../errors.ts';
 import { isTemporary, remove } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { FileLock, type Witnesses } from '../state/file-lock.ts';
@@ -82,12 +82,7 @@ export class CouncilStore {
     const before = this.file.read();
     const after = changes.reduce((state, apply) => apply(state), before);
     if (after === before) return;
-    if (!this.#lock.isHeld())
-      throw new HostError(
-        'state_locked',
-        `Somebody removed ${this.#lock.path} while it was in use.`,
-        'Nothing was recorded. Leave it alone, and call again.'
-      );
+    this.#lock.checkHeld();
     this.file.write(after);
   }
 

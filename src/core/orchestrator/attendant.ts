@@ -9,17 +9,11 @@ import type { WorkerEnder } from './worker-ender.ts';
 import type { WorkerStart } from './worker-start.ts';
 import type { Worker, WorkerStore } from './worker-store.ts';
 
-export interface AttendantSettings {
-  stalledAfterSeconds: number;
-  readyTimeoutSeconds: number;
-}
-
 export interface AttendantParts {
   store: WorkerStore;
   start: WorkerStart;
   ender: WorkerEnder;
   witnesses: Witnesses;
-  settings: AttendantSettings;
   onProblem: (problem: unknown) => void;
 }
 
@@ -114,8 +108,8 @@ export class Attendant {
   }
 
   async #look(worker: Worker): Promise<void> {
-    const { start, ender, store } = this.#with;
-    const settings = store.termsOf(worker.meta.agent_id) ?? this.#with.settings;
+    const { start, ender } = this.#with;
+    const settings = ender.termsOf(worker);
     const queue = worker.log.read();
     const { isReady, isForced, generation, phase } = queue.state;
     if (queue.isOver) return ender.leave(worker);

@@ -3,6 +3,7 @@ import type { Access } from '../../plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError, messageOf, storageError } from '../errors.ts';
 import { resolveDirectory } from '../runs/containment.ts';
+import { capped } from '../runs/new-record.ts';
 import { soon } from '../soon.ts';
 import type { RoleRepository } from '../squads/role-repository.ts';
 import type { Attendant } from './attendant.ts';
@@ -50,13 +51,9 @@ export interface CreatorParts {
   admit: () => void;
   /** An id that no agent has. */
   newId: () => string;
-  onProblem: (problem: unknown) => void;
 }
 
 const pollMs = 40;
-
-/** For the broadcast, which anybody can make whole later. */
-const tellMs = 1000;
 
 const leaving = 'its server ended meanwhile';
 
@@ -108,7 +105,7 @@ export class WorkerCreator {
   }
 
   async #make(request: CreateWorker): Promise<Worker> {
-    const { start, ender, onProblem } = this.#with;
+    const { start, ender } = this.#with;
     this.#with.admit();
     const worker = await this.#record(request);
     const { agent_id: id } = worker.meta;
@@ -119,12 +116,7 @@ export class WorkerCreator {
       // Nothing ever ran that could be looked at.
       await start.closePane(worker).catch(() => undefined);
       this.#with.store.discard(id);
-      const isSpawn = /^spawn/.test(
-        String(Reflect.get(Object(error), 'syscall'))
-      );
-      const problem = isSpawn
-        ? error
-        : storageError(error, worker.folder.private);
+      const problem = storageError(error, worker.folder.private);
       if (problem instanceof HostError) throw problem;
       throw notStarted(worker.meta, error);
     }
@@ -132,7 +124,7 @@ export class WorkerCreator {
       await this.#untilReady(worker, request.patienceMs);
       this.own.add(id);
       // Who reads what all are told finds it there.
-      await soon(ender.publish(worker).catch(onProblem), tellMs, undefined);
+      await ender.tell(worker);
       return worker;
     } catch (error) {
       const lines = await start.lastLines(worker, 1).catch(() => []);
@@ -164,7 +156,7 @@ export class WorkerCreator {
       role: request.role,
       engine: engine.name,
       model: registry.modelOf(engine, request.model ?? found?.model) ?? null,
-      access: lesser(
+      access: capped(
         request.access ?? found?.access ?? 'full',
         settings.maxAccess
       ),
@@ -241,10 +233,4 @@ export class WorkerCreator {
 /** Of the CLI and the API of that name, only the CLI can be a worker. */
 function engineName(name: string): string {
   return name === 'gemini' ? 'gemini-cli' : name;
-}
-
-const order: Access[] = ['read', 'write', 'full'];
-
-function lesser(one: Access, other: Access): Access {
-  return order.indexOf(one) <= order.indexOf(other) ? one : other;
 }

@@ -25,7 +25,6 @@ export interface OrchestratorParts {
   ender: WorkerEnder;
   creator: WorkerCreator;
   terminal: Terminal;
-  onProblem: (problem: unknown) => void;
 }
 
 /** `run`: made together; `current_window`: seen beside the user. */
@@ -34,8 +33,6 @@ export type Scope = 'run' | 'current_window' | 'all';
 const pollMs = 40;
 /** A look may end others, which takes longer than anybody wants to wait. */
 const attendMs = 300;
-/** The broadcast is made whole by whoever comes next. */
-const publishMs = 1000;
 /** For writing down that a worker is to end, before it is ended. */
 const markMs = 500;
 /** A worker that has nothing to do is gone by then. */
@@ -215,15 +212,11 @@ export class Orchestrator {
 
   /** Changes a worker's logs, and tells all what came of it. */
   async #change<Told>(
-    { meta, log }: Worker,
+    worker: Worker,
     work: (queue: TaskQueue) => Change<Told>
   ): Promise<Told> {
-    const told = await log.change(work);
-    const published = this.store
-      .broadcastOf(meta.run_id)
-      .publish(meta.agent_id, log)
-      .catch(this.#with.onProblem);
-    await soon(published, publishMs, undefined);
+    const told = await worker.log.change(work);
+    await this.#with.ender.tell(worker);
     return told;
   }
 }

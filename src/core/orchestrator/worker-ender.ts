@@ -1,16 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../errors.ts';
+import { soon } from '../soon.ts';
 import { remove } from '../state/atomic-file.ts';
-import type { NewEvent } from './records.ts';
+import type { NewEvent, Terms } from './records.ts';
 import type { TaskQueue } from './task-queue.ts';
 import { type EndPolicy, endingOf, pauseMs, restOf } from './worker-end.ts';
 import type { WorkerStart } from './worker-start.ts';
 import type { Worker, WorkerStore } from './worker-store.ts';
 
-export interface EnderSettings extends EndPolicy {
-  readyTimeoutSeconds: number;
-  keepFailedPane: boolean;
-}
+export type EnderSettings = Omit<Terms, 'maker' | 'onDisconnect'>;
 
 export interface EnderParts {
   store: WorkerStore;
@@ -18,6 +16,8 @@ export interface EnderParts {
   settings: EnderSettings;
   onProblem: (problem: unknown) => void;
 }
+
+const tellMs = 1000;
 
 /** Ends the programs of workers, and does what follows from their ends. */
 export class WorkerEnder {
@@ -34,7 +34,7 @@ export class WorkerEnder {
   async end(
     worker: Worker,
     reason?: string,
-    policy: EndPolicy = this.#termsOf(worker)
+    policy: EndPolicy = this.termsOf(worker)
   ): Promise<void> {
     const { start } = this.#with;
     const { generation } = worker.log.read().state;
@@ -70,7 +70,7 @@ export class WorkerEnder {
       return !isOver && !state.isForced && state.generation === generation;
     };
     try {
-      const { readyTimeoutSeconds } = this.#termsOf(worker);
+      const { readyTimeoutSeconds } = this.termsOf(worker);
       const longestMs = 500 * Math.min(readyTimeoutSeconds, 40);
       const pause = pauseMs(worker.log.read(), longestMs);
       await delay(pause, undefined, { ref: false });
@@ -97,7 +97,7 @@ export class WorkerEnder {
   async leave(worker: Worker): Promise<void> {
     await this.record(worker, restOf);
     const { phase } = worker.log.read().state;
-    const { keepFailedPane } = this.#termsOf(worker);
+    const { keepFailedPane } = this.termsOf(worker);
     const isKept = phase === 'crashed' && keepFailedPane;
     if (!isKept) await this.closePane(worker);
     await this.publish(worker);
@@ -107,7 +107,7 @@ export class WorkerEnder {
   }
 
   /** Of the server that made it, as long as that can be known. */
-  #termsOf({ meta }: Worker): EnderSettings {
+  termsOf({ meta }: Worker): EnderSettings {
     return this.#with.store.termsOf(meta.agent_id) ?? this.#with.settings;
   }
 
@@ -121,6 +121,12 @@ export class WorkerEnder {
     work: (queue: TaskQueue) => NewEvent[]
   ): Promise<void> {
     await log.change((queue) => ({ events: work(queue), told: undefined }));
+  }
+
+  /** The same, but nobody waits for it long: whoever comes next can do it. */
+  async tell(worker: Worker): Promise<void> {
+    const told = this.publish(worker).catch(this.#with.onProblem);
+    await soon(told, tellMs, undefined);
   }
 
   /** Tells all what they have not been told of it. */

@@ -106,18 +106,12 @@ export class WorkerLog {
   #perform(works: Work[]): void {
     this.#repair();
     const queue = this.read();
-    // A log that only grows at its end is read no further than the lock.
     const writer = new LogWriter(queue);
     try {
       for (const work of works) work(writer);
       const { commands, events } = writer;
       if (commands.length + events.length === 0) return;
-      if (!this.#lock.isHeld())
-        throw new HostError(
-          'state_locked',
-          `Somebody removed ${this.#lock.path} while it was in use.`,
-          'Nothing was recorded. Leave it alone, and call again.'
-        );
+      this.#lock.checkHeld();
       // The command first: an event may be the answer to it.
       const undo = appendLines(this.inbox.path, commands, this.#torn('inbox'));
       try {

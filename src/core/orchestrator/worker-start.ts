@@ -20,7 +20,7 @@ import {
 import { ensureDirectory } from '../state/directories.ts';
 import { readEnds } from '../state/text-file.ts';
 import { parseIdentity, type WorkerMeta } from './records.ts';
-import type { PaneRef, Terminal } from './terminal.ts';
+import type { PaneRef, PaneState, Terminal } from './terminal.ts';
 import { typeInto } from './type-into.ts';
 import type { WorkerFolder } from './worker-folder.ts';
 import {
@@ -93,12 +93,10 @@ export class WorkerStart {
 
   /** What runs in its pane ended before a supervisor was there to tell. */
   async isStillborn({ meta, folder }: Worker, generation: number) {
-    const pane = paneOf(meta);
     const { place } = this.#with.processes.self;
-    if (!pane || claimOf(folder.start(generation), place)) return false;
-    const panes = await this.#with.terminal.panes([pane.socket]);
-    const own = panes.find(({ agentId }) => agentId === meta.agent_id);
-    return own === undefined || own.isDead;
+    if (!meta.pane || claimOf(folder.start(generation), place)) return false;
+    const panes = await this.#panesOf(meta);
+    return panes.every(({ isDead }) => isDead);
   }
 
   /** It was to end with the server that made it, and that is gone. */
@@ -171,33 +169,29 @@ export class WorkerStart {
   /** Whichever are marked as its own: it may have got another. */
   async closePane({ meta }: Worker): Promise<void> {
     const { store, terminal } = this.#with;
-    const known = store.find(meta.agent_id)?.meta.pane ?? meta.pane;
-    if (!known) return;
-    const panes = await terminal.panes([known.socket]);
-    const own = panes.filter(({ agentId }) => agentId === meta.agent_id);
-    await Promise.all(own.map((pane) => terminal.close(pane)));
+    const panes = await this.#panesOf(store.find(meta.agent_id)?.meta ?? meta);
+    await Promise.all(panes.map((pane) => terminal.close(pane)));
+  }
+
+  /** Those that carry its mark, where it is known to have one. */
+  async #panesOf({ agent_id, pane }: WorkerMeta): Promise<PaneState[]> {
+    if (!pane) return [];
+    const panes = await this.#with.terminal.panes([pane.socket]);
+    return panes.filter(({ agentId }) => agentId === agent_id);
   }
 
   async #inPane(worker: Worker, planned: PlannedLaunch): Promise<void> {
     const { terminal, store, onProblem } = this.#with;
     const { request, typed } = planned;
     const { meta } = worker;
-    const known = paneOf(meta);
-    const panes = known ? await terminal.panes([known.socket]) : [];
-    const isThere = panes.some(
-      ({ agentId, paneId, socket }) =>
-        agentId === meta.agent_id &&
-        paneId === known?.paneId &&
-        socket === known.socket
-    );
+    const [known] = await this.#panesOf(meta);
     const pane =
-      known && isThere
-        ? known
-        : await terminal.open({
-            agentId: meta.agent_id,
-            title: `${meta.name} (${meta.engine})`,
-            cwd: meta.cwd
-          });
+      known ??
+      (await terminal.open({
+        agentId: meta.agent_id,
+        title: `${meta.name} (${meta.engine})`,
+        cwd: meta.cwd
+      }));
     meta.pane = { pane_id: pane.paneId, socket: pane.socket };
     store.setMeta(meta);
     await terminal.launch(pane, request);

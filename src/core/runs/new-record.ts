@@ -10,7 +10,7 @@ import type { SpawnerDependencies } from './spawner.ts';
 const order: Access[] = ['read', 'write', 'full'];
 
 /** The lesser of what is asked for and what the configuration allows. */
-function capped(asked: Access, ceiling: Access): Access {
+export function capped(asked: Access, ceiling: Access): Access {
   return order.indexOf(asked) <= order.indexOf(ceiling) ? asked : ceiling;
 }
 

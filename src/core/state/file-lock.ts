@@ -61,6 +61,19 @@ export class FileLock {
     }
   }
 
+  /**
+   * Before anything is written under it.
+   * @throws HostError `state_locked` when somebody took it away by hand
+   */
+  checkHeld(): void {
+    if (this.isHeld()) return;
+    throw new HostError(
+      'state_locked',
+      `Somebody removed ${this.path} while it was in use.`,
+      'Nothing was recorded. Leave it alone, and call again.'
+    );
+  }
+
   /** True unless somebody took the lock away by hand. */
   isHeld(): boolean {
     return findHolder(this.path)?.holder?.nonce === this.#nonce;
