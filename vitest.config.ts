@@ -17,7 +17,7 @@ export default defineConfig({
           name: 'unit',
           sequence: { groupOrder: 0 },
           include: ['src/**/*.test.ts', 'plugins/**/*.test.ts'],
-          exclude: ['src/testing/e2e/**', 'src/testing/engines/**'],
+          exclude: ['src/testing/{e2e,engines,conformance}/**'],
           testTimeout: 30_000
         }
       },
@@ -26,6 +26,7 @@ export default defineConfig({
           name: 'e2e',
           sequence: { groupOrder: 1 },
           include: ['src/testing/e2e/**/*.test.ts'],
+          exclude: ['src/testing/e2e/chaos.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 2
@@ -33,14 +34,32 @@ export default defineConfig({
       },
       {
         test: {
-          name: 'engines',
+          name: 'conformance',
           sequence: { groupOrder: 2 },
+          include: ['src/testing/conformance/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2
+        }
+      },
+      {
+        test: {
+          name: 'engines',
+          sequence: { groupOrder: 3 },
           include: [
             `src/testing/engines/${all ? '**/*' : '{quick,council-peer}'}.test.ts`
           ],
           globalSetup: ['src/testing/engines/nothing-left.ts'],
           testTimeout: 90_000,
           maxWorkers: 2
+        }
+      },
+      {
+        // It takes the whole machine: by itself.
+        test: {
+          name: 'chaos',
+          sequence: { groupOrder: 4 },
+          include: ['src/testing/e2e/chaos.test.ts']
         }
       }
     ]

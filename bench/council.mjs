@@ -5,30 +5,46 @@
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fact, row } from './statistics.mjs';
-import { createWorkspace, runBench, startServer } from './support.mjs';
+import { measureLarge, thousands } from './council-large.mjs';
+import {
+  content,
+  expectCount,
+  responsesIn,
+  send,
+  withServers
+} from './council-servers.mjs';
+import { councilPeer, timePeer } from './peers/council.mjs';
+import { titleOf } from './peers/list.mjs';
+import { fact, median, row } from './statistics.mjs';
+import { createWorkspace, runBench } from './support.mjs';
 
-const content = 'A response is about as long as this. '.repeat(9).slice(0, 300);
 const processes = 8;
 const each = 75;
 const lanes = 5;
-const wakeUpMs = 200;
-const thousands = 10_000;
+const peerTimes = 5;
+const wakeUpMs = 100;
+/** Half as many responses a second as the floor. */
+const rateLimit = { limit: 2 };
 
 await runBench(5, async (options) => {
-  const samples = { floor: [], alone: [], several: [], killed: [] };
+  const samples = { floor: [], alone: [], several: [], killed: [], peer: [] };
+  const peer = await councilPeer();
   for (let run = 0; run < options.runs; run += 1) {
     samples.floor.push(await timeFloor());
     samples.alone.push(await timeServers(options, 1));
     samples.several.push(await timeServers(options, lanes));
     samples.killed.push(await timeWithKills(options));
+    if (peer)
+      samples.peer.push({
+        alone: await timePeer(peer, processes, content, 1),
+        several: await timePeer(peer, processes, content, lanes)
+      });
   }
   const wakeUps = await timeWakeUps(options, 40 * options.runs);
   const large = await measureLarge(options);
-  return reportOf(samples, wakeUps, large);
+  return reportOf(samples, wakeUps, large, peer);
 });
 
 /** Milliseconds for each response, by plain processes. */
@@ -39,12 +55,14 @@ async function timeFloor() {
   const program = join(import.meta.dirname, 'council-floor.mjs');
   const children = Array.from({ length: processes }, () => fork(program, args));
   try {
-    await Promise.all(children.map((child) => once(child, 'message')));
-    const from = performance.now();
-    for (const child of children) child.send('go');
-    await Promise.all(children.map((child) => once(child, 'message')));
-    const ms = performance.now() - from;
-    expectCount(path, processes * each);
+    const said = () =>
+      Promise.all(children.map((child) => once(child, 'message')));
+    await said();
+    const ms = await timeSecond(() => {
+      for (const child of children) child.send('go');
+      return said();
+    });
+    expectCount(path, 2 * processes * each);
     return ms / (processes * each);
   } finally {
     for (const child of children) child.disconnect();
@@ -56,19 +74,27 @@ async function timeFloor() {
 /** The same by servers, each with so many calls at a time. */
 function timeServers(options, inFlight) {
   return withServers(options, processes, async (servers, path) => {
-    const from = performance.now();
-    await Promise.all(
-      servers.flatMap((server) =>
-        Array.from({ length: inFlight }, async (_, lane) => {
-          for (let sent = 0; sent < each / inFlight; sent += 1)
-            await send(server, `lane ${lane}`);
-        })
+    const ms = await timeSecond(() =>
+      Promise.all(
+        servers.flatMap((server) =>
+          Array.from({ length: inFlight }, async (_, lane) => {
+            for (let sent = 0; sent < each / inFlight; sent += 1)
+              await send(server, `lane ${lane}`);
+          })
+        )
       )
     );
-    const ms = performance.now() - from;
-    expectCount(path, processes * each);
+    expectCount(path, 2 * processes * each);
     return ms / (processes * each);
   });
+}
+
+/** Milliseconds of what has been done before: servers live for hours. */
+async function timeSecond(work) {
+  await work();
+  const from = performance.now();
+  await work();
+  return performance.now() - from;
 }
 
 /** Seconds for 600 of six servers, of which three are killed. */
@@ -120,77 +146,8 @@ function timeWakeUps(options, count) {
   });
 }
 
-/** Calls in a council of 10,000 responses, by two servers in turns. */
-function measureLarge(options) {
-  return withServers(options, 2, async ([one, other], path) => {
-    const state = JSON.parse(readFileSync(path, 'utf8'));
-    const [request] = state.requests;
-    state.feedback = Array.from({ length: thousands }, (_, index) => ({
-      id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
-      request_id: request.id,
-      author: `agent ${index % 8}`,
-      content,
-      created_at: request.created_at
-    }));
-    writeFileSync(path, JSON.stringify(state));
-    const cursor = state.feedback.at(-1).id;
-    const get = (server, from) =>
-      server.call('get_current_session_data', {
-        agent_name: 'reader',
-        ...(from ? { cursor: from } : {})
-      });
-    const samples = { send: [], sendInTurn: [], get: [], first: [] };
-    const into = async (list, call) => {
-      const from = performance.now();
-      await call();
-      list.push(performance.now() - from);
-    };
-    for (let index = 0; index < 15; index += 1) {
-      await send(one, 'writer');
-      await into(samples.send, () => send(one, 'writer'));
-      await into(samples.get, () => get(one, cursor));
-      await into(samples.first, () => get(one));
-      await into(samples.sendInTurn, () => send(other, 'another'));
-    }
-    const { size } = statSync(path);
-    return { ...samples, size, memory: one.memory().peak };
-  });
-}
-
-/** Servers of one council that has been started. */
-async function withServers(options, count, measure) {
-  const workspace = createWorkspace();
-  const servers = await Promise.all(
-    Array.from({ length: count }, () =>
-      startServer(options, workspace, ['--toolsets', 'council'])
-    )
-  );
-  try {
-    const request = 'What is best?';
-    await servers[0].call('start_council', { agent_name: 'host', request });
-    const path = join(workspace.home, '.agents-council', 'state.json');
-    return await measure(servers, path);
-  } finally {
-    await Promise.all(servers.map((server) => server.close()));
-    workspace.remove();
-  }
-}
-
-async function send(server, agent_name) {
-  const { data } = await server.call('send_response', { agent_name, content });
-  return data.response_id;
-}
-
-function responsesIn(path) {
-  return JSON.parse(readFileSync(path, 'utf8')).feedback;
-}
-
-function expectCount(path, count) {
-  const { length } = responsesIn(path);
-  if (length !== count) throw new Error(`${length} recorded, not ${count}`);
-}
-
-function reportOf({ floor, alone, several, killed }, wakeUps, large) {
+function reportOf(samples, wakeUps, large, peer) {
+  const { floor, alone, several, killed } = samples;
   const wakeUp = row(
     'response called → who waits in another process is told',
     wakeUps
@@ -199,18 +156,25 @@ function reportOf({ floor, alone, several, killed }, wakeUps, large) {
   const rows = {
     floor: row('floor: one response, locked, written and synced', floor),
     alone: row('one response acknowledged, one call at a time', alone, {
-      floor
+      floor,
+      ...rateLimit,
+      summary: `council: a response acknowledged, ${processes} processes`
     }),
     several: row(
       `one response acknowledged, ${lanes} calls at a time`,
       several,
-      { floor }
+      {
+        floor,
+        ...rateLimit,
+        summary: `council: the same, ${lanes} calls of each at a time`
+      }
     )
   };
   return {
     title: `Council of ${processes} server processes`,
     rows: [
       ...Object.values(rows),
+      ...(peer ? peerRows(peer, samples) : []),
       row('600 responses of 6 processes, 3 of them killed', killed, {
         unit: 's',
         limit: 10,
@@ -220,7 +184,11 @@ function reportOf({ floor, alone, several, killed }, wakeUps, large) {
       fact(
         `99 of 100 are told within ${wakeUpMs} ms`,
         wakeUp.p99 <= wakeUpMs,
-        `${wakeUp.p99.toFixed(0)} ms`
+        `${wakeUp.p99.toFixed(0)} ms`,
+        {
+          summary: 'council: a waiting agent is told, 99 of 100',
+          reach: `< ${wakeUpMs} ms`
+        }
       ),
       row(`send among ${thousands} responses`, large.send),
       row('the same, as another process has written since', large.sendInTurn),
@@ -228,8 +196,40 @@ function reportOf({ floor, alone, several, killed }, wakeUps, large) {
       row('get from the first on', large.first)
     ],
     notes: [
-      `Floor ${rate(rows.floor)}, one call at a time ${rate(rows.alone)}, ${lanes} at a time ${rate(rows.several)}: ${processes} processes, ${processes * each} responses of ${content.length} characters. The floor is plain Node with an exclusively created lock file.`,
+      `Floor ${rate(rows.floor)}, one call at a time ${rate(rows.alone)}, ${lanes} at a time ${rate(rows.several)}: ${processes} processes, ${processes * each} responses of ${content.length} characters, after as many before them. The floor is plain Node with an exclusively created lock file.`,
       `With ${thousands} responses the file has ${(large.size / 2 ** 20).toFixed(1)} MB; most memory of a server ${large.memory.toFixed(0)} MB.`
     ]
   };
+}
+
+/** The published program, asked as we are. */
+function peerRows(peer, { peer: runs, ...ours }) {
+  const told = titleOf(peer);
+  const ways = { alone: 'one call', several: `${lanes} calls` };
+  return Object.entries(ways).flatMap(([way, words]) => {
+    const those = runs.map((run) => run[way]);
+    const sum = (what) => those.reduce((total, run) => total + run[what], 0);
+    const taken = those.map(({ ms }) => ms);
+    const calls = those.flatMap((run) => run.calls);
+    const times = median(taken) / median(ours[way]);
+    return [
+      row(`one response acknowledged, ${words} at a time: ${told}`, taken),
+      row(`from call to answer, ${words} at a time: ${told}`, calls),
+      fact(
+        `acknowledged and kept, ${words} at a time: ${told}`,
+        undefined,
+        `${sum('kept')} of ${sum('acknowledged')}; ${sum('failed')} refused`
+      ),
+      fact(
+        `responses a second, ${words} at a time, by those of ${peer.name}`,
+        way === 'several' ? times >= peerTimes : undefined,
+        `${times.toFixed(1)} times`,
+        {
+          summary: `council: responses a second, ${words} of each at a time`,
+          floor: `${(1000 / median(taken)).toFixed(0)} (${told})`,
+          ...(way === 'several' ? { reach: `≥ ${peerTimes} times` } : {})
+        }
+      )
+    ];
+  });
 }

@@ -7,6 +7,9 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 
+/** Their ids are none of those that are left. */
+const cleanedFrom = 0x10000000;
+
 const core = join(import.meta.dirname, '..', 'src', 'core');
 
 /** The parts of the core that write, bundled from source. */
@@ -26,8 +29,18 @@ export { finishedEvent } from '${core}/runs/settle.ts';
   return import(pathToFileURL(file).href);
 }
 
-/** Ends `count` agents of an engine in a workspace; true if all chains hold. */
-export async function writeHistory(workspace, engine, count) {
+/**
+ * Ends `count` agents of an engine in a workspace; true if all chains hold.
+ * @param cleaned agents before those, of whom the journal alone is left
+ * @param answer what each has said at its end
+ */
+export async function writeHistory(
+  workspace,
+  engine,
+  count,
+  cleaned = 0,
+  answer = 'ok'
+) {
   const { Journal, journalPath, RunStore, verifyJournal, ...make } =
     await loadCore(workspace);
   const state = join(workspace.path, '.agents');
@@ -37,11 +50,29 @@ export async function writeHistory(workspace, engine, count) {
   const store = new RunStore(state);
   const journal = new Journal(journalPath(logs), heads, (text) => text);
   const yesterday = Date.now() - 86_400_000;
+  noteSizes(state, cleaned);
+  for (let index = 0; index < cleaned; index += 1) {
+    const at = new Date(yesterday - (count + cleaned - index) * 1000);
+    const record = recordOf(cleanedFrom + index, engine, workspace.path, at);
+    const words = { chars: 200, text: `Task ${index}: say ok.` };
+    journal.append(make.spawnedEvent(record, words), at);
+    const { agent_id } = record;
+    const result = { chars: 2, text: 'ok' };
+    const { status, model, exit_code } = outcomeOf(at);
+    journal.append(
+      {
+        ...{ type: 'finished', agent_id, status, model, exit_code, result },
+        ...{ error: null, error_code: null, cost_usd: null, usage: null },
+        ...{ duration_ms: 5, completed_at: at.toISOString() }
+      },
+      at
+    );
+  }
   for (let index = 0; index < count; index += 1) {
     const at = new Date(yesterday - (count - index) * 1000);
     const record = recordOf(index, engine, workspace.path, at);
     const id = record.agent_id;
-    const outcome = outcomeOf(at);
+    const outcome = outcomeOf(at, answer.length);
     const directory = store.directoryOf(id);
     const prompt = `Task ${index}: say ok. ${'Some words more. '.repeat(10)}`;
     store.create(record, prompt, prompt);
@@ -50,20 +81,36 @@ export async function writeHistory(workspace, engine, count) {
     writeFileSync(join(directory, 'claim'), '1 1\n');
     writeFileSync(join(directory, 'stdout'), '{"type":"done","text":"ok"}\n');
     writeFileSync(join(directory, 'exit'), '0\n');
-    writeFileSync(join(directory, 'result.txt'), 'ok');
+    writeFileSync(join(directory, 'result.txt'), answer);
     store.end(id, outcome);
+    store.sizes.note(id);
     const event = await make.finishedEvent(id, outcome, directory, journal);
     journal.append(event, at);
     store.close(id);
   }
   const { faults, records } = await verifyJournal(journal.path, heads);
-  return faults.length === 0 && records === 2 * count;
+  return faults.length === 0 && records === 2 * (count + cleaned);
+}
+
+/** What was counted of the agents that were cleaned away. */
+function noteSizes(state, cleaned) {
+  const lines = ['whole'];
+  for (let index = 0; index < cleaned; index += 1) {
+    const id = idOf(cleanedFrom + index);
+    lines.push(`${id} 20480`, `${id} -20480 2026-01-01T00:00:00.000Z`);
+  }
+  mkdirSync(join(state, 'counts'));
+  writeFileSync(join(state, 'counts', 'sizes'), `\n${lines.join('\n')}\n`);
+}
+
+function idOf(index) {
+  return (index + 1).toString(16).padStart(8, '0');
 }
 
 function recordOf(index, engine, cwd, at) {
   return {
     v: 1,
-    agent_id: (index + 1).toString(16).padStart(8, '0'),
+    agent_id: idOf(index),
     engine,
     label: 'Standin',
     kind: 'cli',
@@ -89,14 +136,14 @@ function recordOf(index, engine, cwd, at) {
   };
 }
 
-function outcomeOf(at) {
+function outcomeOf(at, result_chars = 2) {
   return {
     v: 1,
     status: 'completed',
     error: null,
     error_code: null,
     result_file: 'result.txt',
-    result_chars: 2,
+    result_chars,
     exit_code: 0,
     model: null,
     session_id: null,

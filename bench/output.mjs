@@ -1,52 +1,101 @@
 /**
- * An agent that puts out 100 MB: time and the server's peak memory, against
- * `cat` of the same bytes into a file. Once as plain text, where the output is
- * the answer, and once as JSON lines, folded by a plugin's `read`.
+ * An agent that puts out 100 MB, or 1 GB: time and the server's memory,
+ * against the same program started directly with a file as its stdout. Once as
+ * plain text, where the output is the answer, and once as JSON lines, folded
+ * by a plugin's `read`; once by `cat`, which has it all at hand, and once by a
+ * program of Node that makes it line by line, as agents do.
+ *
+ *     --gigabyte-runs 0   100 MB only, as in `npm test`; default: 3 with 1 GB, too
  */
-import { closeSync, existsSync, openSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  statSync,
+  writeFileSync,
+  writeSync
+} from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fact, row } from './statistics.mjs';
 import {
   createWorkspace,
   runBench,
   startServer,
-  timeChild,
-  until
+  timeChild
 } from './support.mjs';
 
-const totalBytes = 100 * 1024 * 1024;
-const answerChars = 1024 * 1024;
-const names = ['plain', 'lines'];
-const meanings = { plain: 'plain text', lines: 'JSON lines' };
+const megabyte = 1024 * 1024;
+const answerChars = megabyte;
+/** Times the floor. */
+const limit = 1.5;
+/** Of the memory before the call. */
+const memoryLimit = { unit: 'MB', limit: 30, guard: 45, absolute: true };
 
-await runBench(5, async (options) => {
-  const workspace = createWorkspace();
-  const agents = { plain: plainAgent(workspace), lines: lineAgent(workspace) };
-  workspace.offer(...names.map((name) => agents[name].plugin));
-  const floors = { plain: [], lines: [] };
-  const samples = { plain: [], lines: [] };
-  try {
-    for (let run = 0; run < options.runs; run += 1)
-      for (const name of names) {
-        floors[name].push(await timeCat(workspace, agents[name].output));
-        samples[name].push(
-          await runOnce(options, workspace, name, agents[name])
-        );
-      }
-  } finally {
-    workspace.remove();
-  }
-  return {
-    title: '100 MB of output',
-    rows: names.flatMap((name) => rowsOf(name, samples[name], floors[name])),
-    notes: [
-      'Floor of the times: `cat` of the same bytes into a file. A fresh server each time; memory is its VmHWM.'
-    ]
-  };
-});
+await runBench(
+  5,
+  async (options) => {
+    const gigabyteRuns = Number(options['gigabyte-runs']);
+    const workspace = createWorkspace();
+    const text = plainText(100 * megabyte);
+    const lines = jsonLines(100 * megabyte);
+    const gigabyte = plainText(1024 * megabyte);
+    const all = [
+      catOf(workspace, 'plain', '100 MB of plain text by `cat`', text, 8),
+      catOf(workspace, 'lines', '100 MB of JSON lines by `cat`', lines, 40),
+      programOf(
+        workspace,
+        'madeplain',
+        '100 MB of plain text by a program',
+        text,
+        3
+      ),
+      programOf(
+        workspace,
+        'madelines',
+        '100 MB of JSON lines by a program',
+        lines,
+        5
+      )
+    ];
+    // It writes 2 GB each time.
+    if (gigabyteRuns > 0)
+      all.push(
+        catOf(workspace, 'giga', '1 GB of plain text by `cat`', gigabyte)
+      );
+    const settings = {
+      plugins: all.map(({ plugin }) => plugin),
+      toolsets: ['spawn', 'runs'],
+      outputLimitMegabytes: 4096
+    };
+    writeFileSync(
+      join(workspace.path, '.trouperc.json'),
+      JSON.stringify(settings)
+    );
+    try {
+      for (let run = 0; run < options.runs; run += 1)
+        for (const agent of all) {
+          if (agent.name === 'giga' && run >= gigabyteRuns) continue;
+          agent.floors.push(await timeAlone(workspace, agent));
+          agent.samples.push(await runOnce(options, workspace, agent));
+        }
+    } finally {
+      workspace.remove();
+    }
+    return {
+      title: '100 MB and 1 GB of output',
+      rows: all.flatMap(rowsOf),
+      notes: [
+        'Floor of the times: the same program started directly, its stdout a file. `cat` of what the system has in memory puts out some 8 GB/s; the program is one of Node that writes line by line, as agents do. A fresh server each time; memory is its VmHWM, by how much it is more than before the call.',
+        'What is done after its end: of plain text the bytes are read once more to count their characters; each JSON line is parsed, given to the plugin, and what that makes of it is checked.'
+      ]
+    };
+  },
+  { 'gigabyte-runs': { type: 'string', default: '3' } }
+);
 
 /** One run in a server of its own, pinged all the while. */
-async function runOnce(options, workspace, name, { output, chars }) {
+async function runOnce(options, workspace, { name, bytes, chars }) {
   const server = await startServer(options, workspace);
   try {
     await server.request('tools/list');
@@ -57,41 +106,38 @@ async function runOnce(options, workspace, name, { output, chars }) {
     const folder = join(workspace.path, '.agents', 'spawns', data.agent_id);
     const outcome = join(folder, 'outcome.json');
     let lag = 0;
-    const ended = until(folder, () => existsSync(outcome), 120_000);
-    for (;;) {
+    // No watch of the folder: each line written there would be an event.
+    while (!existsSync(outcome)) {
       const asked = performance.now();
       lag = Math.max(lag, (await server.request('ping')).at - asked);
-      if (existsSync(outcome)) break;
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await delay(1);
     }
-    const ms = (await ended) - from;
-    const settled = server.memory().peak;
+    const ms = performance.now() - from;
     const cpu = server.cpuMs() - cpuBefore;
     const result = await server.call('result', { agent_id: data.agent_id });
     const told = result.data.total_chars ?? result.data.result.length;
     const kept = statSync(join(folder, 'stdout')).size;
-    const right =
-      result.data.success && told === chars && kept === statSync(output).size;
-    const answered = server.memory().peak;
-    const resultMs = result.ms;
-    return { before, ms, cpu, lag, settled, answered, resultMs, right, told };
+    const right = result.data.success && told === chars && kept === bytes;
+    const memory = server.memory().peak - before;
+    return { ms, cpu, lag, memory, resultMs: result.ms, right, told };
   } finally {
     await server.close();
   }
 }
 
-function rowsOf(name, samples, floor) {
+function rowsOf({ name, meant, guard, samples, floors }) {
   const of = (what) => samples.map((sample) => sample[what]);
-  const meant = meanings[name];
-  const megabytes = { unit: 'MB' };
+  const time = `${meant}: spawn called → outcome on disk`;
+  const memory = `${meant}: memory`;
   return [
-    row(`${meant}: spawn called → outcome on disk`, of('ms'), { floor }),
+    row(time, of('ms'), { floor: floors, limit, guard, summary: meant }),
     row(`${meant}: processor time of the server`, of('cpu')),
     row(`${meant}: slowest ping meanwhile`, of('lag')),
     row(`${meant}: \`result\` answered`, of('resultMs')),
-    row(`${meant}: memory before`, of('before'), megabytes),
-    row(`${meant}: most memory until the outcome`, of('settled'), megabytes),
-    row(`${meant}: most memory after \`result\``, of('answered'), megabytes),
+    row(memory, of('memory'), {
+      ...memoryLimit,
+      ...(name === 'giga' ? { summary: memory } : {})
+    }),
     fact(
       `${meant}: size of the answer, bytes on disk`,
       of('right').every(Boolean),
@@ -101,75 +147,89 @@ function rowsOf(name, samples, floor) {
 }
 
 /** The whole output is the answer; a few of its characters are not ASCII. */
-function plainAgent(workspace) {
-  const text = `${'The quick brown fox jumps over it. '.repeat(29)}…\n`;
-  const output = fill(workspace, 'plain.txt', text, '');
-  const lines = statSync(output).size / Buffer.byteLength(text);
-  return {
-    output,
-    chars: lines * text.length,
-    plugin: writePlugin(workspace, 'plain', output, '')
-  };
+function plainText(bytes) {
+  const line = `${'The quick brown fox jumps over it. '.repeat(29)}…\n`;
+  const count = Math.ceil(bytes / Buffer.byteLength(line));
+  return { line, count, last: '', chars: count * line.length, read: '' };
 }
 
 /** Events of about 1 KB, and an answer of 1 MB in the last. */
-function lineAgent(workspace) {
+function jsonLines(bytes) {
   const event = { type: 'progress', text: 'word '.repeat(200) };
-  const last = { type: 'done', text: 'a'.repeat(answerChars) };
-  const output = fill(
-    workspace,
-    'lines.jsonl',
-    `${JSON.stringify(event)}\n`,
-    `${JSON.stringify(last)}\n`
-  );
+  const line = `${JSON.stringify(event)}\n`;
+  const end = { type: 'done', text: 'a'.repeat(answerChars) };
   const read = `read: (reply, event) => event.type === 'done'
     ? { ...reply, text: event.text, finished: true }
     : { ...reply, progress: event.text.slice(0, 60) },`;
-  return {
-    output,
-    chars: answerChars,
-    plugin: writePlugin(workspace, 'lines', output, read)
-  };
+  const last = `${JSON.stringify(end)}\n`;
+  const count = Math.ceil(bytes / Buffer.byteLength(line));
+  return { line, count, last, chars: answerChars, read };
 }
 
-/** A file of about 100 MB: one text over and over, and an end. */
-function fill(workspace, name, text, end) {
-  const path = workspace.file(name, '');
-  const file = openSync(path, 'a');
-  const block = Buffer.from(text.repeat(1000));
-  const blocks = Math.ceil(totalBytes / block.length);
-  for (let written = 0; written < blocks; written += 1) writeSync(file, block);
-  writeSync(file, end);
-  closeSync(file);
-  return path;
+/** Puts out a file that is there. */
+function catOf(workspace, name, meant, text, guard) {
+  const output = fill(workspace, `${name}.txt`, text);
+  const agent = install(workspace, name, text, `exec cat ${output}`);
+  return { ...agent, meant, guard };
 }
 
-function writePlugin(workspace, name, output, read) {
+/** Writes line after line. */
+function programOf(workspace, name, meant, text, guard) {
+  const { line, count, last } = text;
   const program = workspace.file(
-    name,
-    `#!/bin/sh\nexec cat ${output}\n`,
-    0o755
+    `${name}-program.mjs`,
+    `const [line, last] = ${JSON.stringify([line, last])};
+for (let left = ${count}; left > 0; left -= 1) process.stdout.write(line);
+process.stdout.write(last);
+`
   );
-  return workspace.file(
+  const command = `exec ${process.execPath} ${program}`;
+  return { ...install(workspace, name, text, command), meant, guard };
+}
+
+function install(workspace, name, text, command) {
+  const { line, count, last, chars, read } = text;
+  const program = workspace.file(name, `#!/bin/sh\n${command}\n`, 0o755);
+  const plugin = workspace.file(
     `${name}.mjs`,
     `export default {
   kind: 'cli',
   name: '${name}',
-  description: 'Puts out 100 MB.',
+  description: 'Puts out a lot.',
   command: ${JSON.stringify(program)},
   ${read}
   args: () => []
 };
 `
   );
+  const bytes = count * Buffer.byteLength(line) + Buffer.byteLength(last);
+  return {
+    name,
+    program,
+    plugin,
+    bytes,
+    chars,
+    floors: [],
+    samples: []
+  };
 }
 
-async function timeCat(workspace, output) {
+function fill(workspace, name, { line, count, last }) {
+  const path = workspace.file(name, '');
+  const file = openSync(path, 'a');
+  const atOnce = 1000;
+  const block = Buffer.from(line.repeat(atOnce));
+  for (let left = count; left >= atOnce; left -= atOnce) writeSync(file, block);
+  writeSync(file, line.repeat(count % atOnce));
+  writeSync(file, last);
+  closeSync(file);
+  return path;
+}
+
+async function timeAlone(workspace, { program }) {
   const copy = openSync(join(workspace.base, 'copy'), 'w');
   try {
-    return await timeChild('cat', [output], {
-      stdio: ['ignore', copy, 'ignore']
-    });
+    return await timeChild(program, [], { stdio: ['ignore', copy, 'ignore'] });
   } finally {
     closeSync(copy);
   }

@@ -1,17 +1,21 @@
 /**
  * All benches, one after the other, each in a process of its own; writes
  * RESULTS.md. Node 24 is fetched from npm into a temporary folder once.
+ *
+ *     --only load.mjs,flat.mjs   these, and the rest of RESULTS.md as it is
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { tableOf } from './statistics.mjs';
+import { refusedIn, tableOf } from './statistics.mjs';
+import { mendedSummary, summaryOf } from './summary.mjs';
 
 const { values } = parseArgs({
   options: {
     troupe: { type: 'string' },
+    only: { type: 'string' },
     check: { type: 'boolean', default: false }
   }
 });
@@ -19,38 +23,63 @@ const here = import.meta.dirname;
 const troupe = values.troupe ?? join(here, '..', 'dist', 'troupe.cjs');
 const loadBefore = loadavg()[0];
 
-const node24 = fetchNode('24');
-const reports = [
-  bench('start.mjs'),
-  ...(node24 ? [bench('start.mjs', '--node', node24)] : []),
-  ...[
-    'spawn.mjs',
-    'run-overhead.mjs',
-    'evidence.mjs',
-    'api.mjs',
-    'output.mjs',
-    'flat.mjs',
-    'roles.mjs',
-    'council.mjs',
-    'orchestrator.mjs'
-  ].map((name) => bench(name))
+const results = join(here, 'RESULTS.md');
+const all = [
+  'start.mjs',
+  'tokens.mjs',
+  'spawn.mjs',
+  'run-overhead.mjs',
+  'evidence.mjs',
+  'api.mjs',
+  'output.mjs',
+  'iac-view.mjs',
+  'flat.mjs',
+  'load.mjs',
+  'soak.mjs',
+  'roles.mjs',
+  'council.mjs',
+  'orchestrator.mjs',
+  'chaos.mjs',
+  'peers.mjs',
+  'install.mjs'
 ];
-writeFileSync(join(here, 'RESULTS.md'), resultsOf(reports));
+/** Measured on Node 24, too, with these flags. */
+const onNode24 = { 'start.mjs': [], 'peers.mjs': ['--part', 'start'] };
+/** Those that were not, as it could not be had. */
+const left = [];
+/** Those that failed, which costs no other its figures. */
+const broken = [];
+const wanted = values.only?.split(',') ?? all;
+const reports = wanted.flatMap((name) => {
+  const more = onNode24[name];
+  const node24 = more ? fetchNode('24') : undefined;
+  if (more && !node24) left.push(name);
+  const again = node24 ? bench(name, '--node', node24, ...more) : [];
+  return [...bench(name), ...again];
+});
+writeFileSync(results, values.only ? mended() : resultsOf(reports));
 console.log('wrote bench/RESULTS.md');
-const missed = reports.flatMap(missedIn);
-if (values.check && missed.length > 0) process.exitCode = 1;
+const refused = reports.flatMap(refusedIn);
+if (broken.length > 0 || (values.check && refused.length > 0))
+  process.exitCode = 1;
 
 function bench(name, ...args) {
   console.log(`${name} ${args.join(' ')}`);
+  // What one bench wrote is no burden of the next.
+  spawnSync('sync');
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
     [join(here, name), '--json', '--troupe', troupe, ...args],
     { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }
   );
-  if (status !== 0) throw new Error(`${name} failed: ${stderr}`);
-  const report = JSON.parse(stdout);
-  console.log(tableOf(report));
-  return report;
+  if (status !== 0) {
+    console.error(`${name} failed: ${stderr}`);
+    broken.push(name);
+    return [];
+  }
+  const reports = JSON.parse(stdout);
+  for (const report of reports) console.log(tableOf(report));
+  return reports;
 }
 
 /** A second Node binary from npm, or undefined where that cannot be had. */
@@ -63,18 +92,54 @@ function fetchNode(major) {
   return existsSync(binary) ? binary : undefined;
 }
 
+/** RESULTS.md with the sections that were measured just now. */
+function mended() {
+  const [head, ...sections] = readFileSync(results, 'utf8').split(/^(?=## )/m);
+  for (const report of reports) {
+    const when = `Measured later than the rest: ${moment()}, load before ${loadBefore.toFixed(2)}.`;
+    const { notes = [] } = report;
+    const text = tableOf({ ...report, notes: [when, ...notes] });
+    const title = `## ${report.title}\n`;
+    const place = sections.findIndex((section) => section.startsWith(title));
+    if (place < 0) sections.push(text);
+    else sections[place] = text;
+  }
+  const failed = sections.flatMap((section) =>
+    section.split('\n').filter((line) => line.endsWith('**FAIL** |'))
+  );
+  const verdict =
+    failed.length === 0
+      ? 'Every limit is kept.'
+      : `**${failed.length} not kept:**\n${failed.map((line) => `- ${line.split(' | ')[0].slice(2)}`).join('\n')}`;
+  const start = head.search(/^(\| what|Every limit is kept|\*\*\d+ not kept)/m);
+  const summary = mendedSummary(head.split('\n'), reports).join('\n');
+  return `${head.slice(0, start)}${summary}\n\n${verdict}\n\n${sections.map((one) => one.trimEnd()).join('\n\n')}\n`;
+}
+
+function moment() {
+  return `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${commit()}`;
+}
+
 function resultsOf(all) {
   const missed = all.flatMap(missedIn);
   return [
     '# Results of the benches',
     '',
-    '> Written by `npm run bench`; changes made here are lost.',
+    '> Written by `npm run bench`; changes made here are lost. How to read it: [docs/benchmarks.md](../docs/benchmarks.md).',
     '',
-    `- Measured: ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, ${commit()}`,
+    `- Measured: ${moment()}`,
     `- Machine: ${machine()}`,
     `- Load before (1 min): ${loadBefore.toFixed(2)}. Others may have used the machine meanwhile: trust ratios and p10 before milliseconds.`,
     `- Node ${process.version} unless a title says otherwise.`,
+    ...(broken.length > 0
+      ? [`- Not measured, as they failed: ${broken.join(', ')}.`]
+      : []),
+    ...(left.length > 0
+      ? [`- Without Node 24, which npm could not fetch: ${left.join(', ')}.`]
+      : []),
     '- floor: what the same work costs without troupe, measured in the same run, in turns. ratio: median by the median of the floor.',
+    '',
+    ...summaryOf(all),
     '',
     missed.length === 0
       ? 'Every limit is kept.'

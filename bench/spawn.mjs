@@ -22,8 +22,15 @@ import {
 
 const line = Buffer.from(`${'x'.repeat(1023)}\n`);
 const burst = 8;
-/** SPEC line 6, milliseconds. */
-const limit = { limit: 200, absolute: true };
+/**
+ * A machine with a restless disk gave 5.9 to 6.4 in the middle, and 1.1 to
+ * 10.3 for the slowest: one late sync is all of these.
+ */
+const limits = {
+  middle: { limit: 3, guard: 15 },
+  worst: { limit: 8, advisory: true },
+  together: { limit: 200, absolute: true }
+};
 
 await runBench(150, async (options) => {
   const workspace = createWorkspace();
@@ -65,14 +72,30 @@ await runBench(150, async (options) => {
       row('1 KB appended and synced', samples.sync),
       row('one `ping`', samples.ping),
       row('floor: both', floor),
-      row('spawn answered', samples.spawn, { floor, ...limit }),
+      row('spawn answered', samples.spawn, {
+        floor,
+        ...limits.middle,
+        summary: 'spawn called → answered, its record synced'
+      }),
+      row('spawn answered, 99 of 100; floor: the same', worst(samples.spawn), {
+        floor: worst(floor),
+        ...limits.worst,
+        summary: 'the same, 99 of 100'
+      }),
       row(`${burst} spawns at once, each answered`, samples.together, {
         floor,
-        ...limit
+        ...limits.together
       })
+    ],
+    notes: [
+      'When a spawn is answered, its record is synced, in a folder whose name is synced too, and its process was started: so it goes on though the server is killed at that moment. To start a process from one of Node (a fork, until the new program is there) takes about as long as all the rest.'
     ]
   };
 });
+
+function worst(values) {
+  return [row('', values).p99];
+}
 
 function timeSync(file) {
   const from = performance.now();

@@ -13,14 +13,39 @@ export function median(values) {
   return quantile(values, 0.5);
 }
 
+/** The line that lies closest to [x, y] points: its slope, and the error. */
+export function slopeOf(points) {
+  const mean = (values) =>
+    values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [meanX, meanY] = [0, 1].map((axis) =>
+    mean(points.map((point) => point[axis]))
+  );
+  const spread = points.reduce((sum, [x]) => sum + (x - meanX) ** 2, 0);
+  const slope =
+    points.reduce((sum, [x, y]) => sum + (x - meanX) * (y - meanY), 0) / spread;
+  const rest = points.reduce(
+    (sum, [x, y]) => sum + (y - meanY - slope * (x - meanX)) ** 2,
+    0
+  );
+  return { slope, error: Math.sqrt(rest / (points.length - 2) / spread) };
+}
+
 /**
  * One line of a result table. `floor` is what the same work costs without us,
- * measured in the same run; `limit` is a ratio unless `absolute` is given.
+ * measured in the same run. `limit` is what we want to reach, and the table
+ * judges; `guard`, not below it, is what `--check` refuses: the same unless
+ * a busy machine needs room. Both are ratios unless `absolute` is given. An
+ * `advisory` one is told, and fails no check.
+ * `summary` has words for the summary table, if the line belongs there.
+ * @param {string} name
+ * @param {number[]} values
+ * @param {Record<string, unknown>} [options]
  */
 export function row(name, values, { floor, limit, unit = 'ms', ...rest } = {}) {
   const middle = median(values);
   const ratio = floor === undefined ? undefined : middle / median(floor);
   const measured = rest.absolute ? middle : ratio;
+  const { guard = limit } = rest;
   return {
     name,
     unit,
@@ -33,13 +58,29 @@ export function row(name, values, { floor, limit, unit = 'ms', ...rest } = {}) {
     ratio,
     limit,
     pass: limit === undefined ? undefined : measured <= limit,
-    absolute: rest.absolute === true
+    refused: guard !== undefined && !(measured <= guard) && !rest.advisory,
+    absolute: rest.absolute === true,
+    summary: rest.summary
   };
 }
 
-/** A line that is true or false, without a figure. */
-export function fact(name, pass, text) {
-  return { name, pass, text };
+/**
+ * A line that is true or false, or only told.
+ * `floor` and `reach` are words for the summary table, as `summary` is.
+ * @param {string} name
+ * @param {boolean | undefined} pass
+ * @param {string} text
+ * @param {Record<string, string>} [options]
+ */
+export function fact(name, pass, text, { summary, floor, reach } = {}) {
+  return { name, pass, text, refused: pass === false, summary, floor, reach };
+}
+
+/** What `--check` fails for. */
+export function refusedIn({ title, rows }) {
+  return rows
+    .filter(({ refused }) => refused)
+    .map(({ name }) => `${title}: ${name}`);
 }
 
 /** A report as a markdown table; also what a terminal shows. */
@@ -67,16 +108,16 @@ function verdictOf({ pass }) {
   return pass ? 'PASS' : '**FAIL**';
 }
 
-function limitOf({ limit, absolute, unit }) {
+export function limitOf({ limit, absolute, unit }) {
   if (limit === undefined) return '–';
   return absolute ? `≤ ${limit} ${unit}` : `≤ ${limit}×`;
 }
 
-function ratioOf(ratio) {
+export function ratioOf(ratio) {
   return ratio === undefined ? '–' : `${ratio.toFixed(2)}×`;
 }
 
-function figure(value) {
+export function figure(value) {
   if (value === undefined || Number.isNaN(value)) return '–';
   return value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2);
 }

@@ -3,54 +3,33 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
-  readFileSync,
   realpathSync,
   rmSync,
   watch,
   writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { parseArgs } from 'node:util';
-import { tableOf } from './statistics.mjs';
-
-const root = join(import.meta.dirname, '..');
+import { join } from 'node:path';
+import { benchOptions } from './options.mjs';
+import { cpuMsOf, memoryOf } from './processes.mjs';
+import { refusedIn, tableOf } from './statistics.mjs';
 
 /**
- * `--node PATH` another Node binary, `--troupe FILE` another build,
- * `--runs N` samples, `--check` exit 1 on a limit passed, `--json` for run.mjs.
+ * Runs one bench and shows it, for people or for run.mjs.
+ * @param measure gives a report, or several
+ * @param more options of its own, as `parseArgs` has them
  */
-function benchOptions(defaultRuns) {
-  const { values } = parseArgs({
-    options: {
-      node: { type: 'string', default: process.execPath },
-      troupe: { type: 'string', default: join(root, 'dist', 'troupe.cjs') },
-      runs: { type: 'string', default: String(defaultRuns) },
-      check: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false }
-    }
-  });
-  if (!existsSync(values.troupe))
-    throw new Error(`${values.troupe} is missing: run npm run build first`);
-  return {
-    ...values,
-    node: resolve(values.node),
-    troupe: resolve(values.troupe),
-    runs: Number(values.runs)
-  };
-}
-
-/** Runs one bench and shows it, for people or for run.mjs. */
-export async function runBench(defaultRuns, measure) {
-  const options = benchOptions(defaultRuns);
-  const report = await measure(options);
-  console.log(options.json ? JSON.stringify(report) : tableOf(report));
-  const failed = report.rows.some(({ pass }) => pass === false);
-  if (options.check && failed) process.exitCode = 1;
+export async function runBench(defaultRuns, measure, more = {}) {
+  const options = benchOptions(defaultRuns, more);
+  const reports = [await measure(options)].flat();
+  const text = options.json ? JSON.stringify(reports) : reports.map(tableOf);
+  console.log([text].flat().join('\n'));
+  const refused = reports.flatMap(refusedIn);
+  if (!options.check || refused.length === 0) return;
+  console.error(['refused:', ...refused].join('\n'));
+  process.exitCode = 1;
 }
 
 /** An empty workspace with a HOME beside it, removed by `remove`. */
@@ -63,6 +42,7 @@ export function createWorkspace() {
     base,
     path,
     home,
+    env: { TROUPE_MAX_SPAWNS_PER_MINUTE: '100000' },
     /** Writes a file beside the workspace; `mode` 0o755 makes a program. */
     file: (name, text, mode = 0o644) => {
       const file = join(base, name);
@@ -118,10 +98,11 @@ export class Client {
 
   constructor(options, workspace, flags = []) {
     this.startedAt = performance.now();
-    this.child = spawn(options.node, [options.troupe, 'mcp', ...flags], {
+    const { node, nodeFlags = [], troupe, stderr = 'ignore' } = options;
+    this.child = spawn(node, [...nodeFlags, troupe, 'mcp', ...flags], {
       cwd: workspace.path,
       env: cleanEnvironment(workspace),
-      stdio: ['pipe', 'pipe', 'ignore']
+      stdio: ['pipe', 'pipe', stderr]
     });
     this.pid = this.child.pid;
     this.exited = once(this.child, 'exit').then(() => {
@@ -133,13 +114,17 @@ export class Client {
     this.child.stdout.on('data', (chunk) => this.#receive(chunk));
   }
 
+  /** A request whose answer nobody waits for; gives its id. */
+  start(method, params = {}) {
+    this.#next += 1;
+    this.send({ jsonrpc: '2.0', id: this.#next, method, params });
+    return this.#next;
+  }
+
   /** The result of one request; `at` is when it had arrived. */
   async request(method, params = {}) {
-    this.#next += 1;
-    const id = this.#next;
     const { promise, ...settle } = deferred();
-    this.#waiting.set(id, settle);
-    this.send({ jsonrpc: '2.0', id, method, params });
+    this.#waiting.set(this.start(method, params), settle);
     const { message, at } = await promise;
     if (message.error) throw new Error(JSON.stringify(message.error));
     return { result: message.result, at };
@@ -170,20 +155,12 @@ export class Client {
     this.child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** Megabytes: resident now, and the most it ever was. */
   memory() {
-    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
-    const megabytes = (field) =>
-      Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
-    return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
+    return memoryOf(this.pid);
   }
 
-  /** Milliseconds of processor time so far, of all its threads. */
   cpuMs() {
-    const tasks = `/proc/${this.pid}/task`;
-    return readdirSync(tasks)
-      .map((task) => readFileSync(join(tasks, task, 'schedstat'), 'utf8'))
-      .reduce((sum, text) => sum + Number(text.split(' ')[0]) / 1e6, 0);
+    return cpuMsOf(this.pid);
   }
 
   close() {

@@ -1,4 +1,4 @@
-import type { Message } from '@anthropic-ai/sdk/resources';
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ApiEngine, Failure, Reply } from '../src/plugin.ts';
 import { withoutVersion } from './base-url.ts';
 import { count, record, records, text, tokens } from './json-fields.ts';
@@ -28,9 +28,9 @@ export default {
   prices: 'anthropic',
 
   async generate(request, { apiKey, signal, fetch, onText }) {
-    const { default: Anthropic } = await import('@anthropic-ai/sdk');
+    const { BaseAnthropic, Messages } = await import('./sdk/claude-api.ts');
     const { baseUrl } = request;
-    const client = new Anthropic({
+    const client = new BaseAnthropic({
       apiKey,
       fetch,
       maxRetries: 0,
@@ -39,6 +39,7 @@ export default {
       logLevel: 'off',
       ...(baseUrl ? { baseURL: withoutVersion(baseUrl, 'v1') } : {})
     });
+    const messages = new Messages(client);
     const asked = {
       model: request.model,
       max_tokens: maximumTokens,
@@ -46,8 +47,8 @@ export default {
       ...(request.systemPrompt ? { system: request.systemPrompt } : {})
     };
     if (!request.stream)
-      return readMessage(await client.messages.create(asked, { signal }));
-    const stream = client.messages.stream(asked, { signal });
+      return readMessage(await messages.create(asked, { signal }));
+    const stream = messages.stream(asked, { signal });
     stream.on('text', onText);
     return readMessage(await stream.finalMessage());
   }

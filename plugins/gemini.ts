@@ -3,7 +3,7 @@ import type {
   FinishReason,
   GenerateContentParameters,
   GenerateContentResponse
-} from '@google/genai';
+} from '@google/genai/web';
 import type { ApiEngine, ApiRequest, Failure, Reply } from '../src/plugin.ts';
 import { splitVersion } from './base-url.ts';
 import { withPlainEvents } from './event-stream.ts';
@@ -33,7 +33,7 @@ export default {
   prices: 'google',
 
   async generate(request, { apiKey, signal, fetch, onText }) {
-    const { GoogleGenAI } = await import('@google/genai');
+    const { GoogleGenAI } = await import('./sdk/gemini.ts');
     const { baseUrl } = request;
     const { models } = new GoogleGenAI({
       apiKey,

@@ -24,9 +24,10 @@ export default {
   prices: 'mistral',
 
   async generate(request, { apiKey, signal, fetch, onText }) {
-    const { HTTPClient, Mistral } = await import('@mistralai/mistralai');
+    const { chatComplete, chatStream, HTTPClient, MistralCore, unwrapAsync } =
+      await import('./sdk/mistral.ts');
     const { baseUrl } = request;
-    const { chat } = new Mistral({
+    const client = new MistralCore({
       apiKey,
       httpClient: new HTTPClient({ fetcher: fetch }),
       ...(baseUrl ? { serverURL: withoutVersion(baseUrl, 'v1') } : {})
@@ -37,9 +38,13 @@ export default {
     };
     const options = { fetchOptions: { signal } };
     if (!request.stream)
-      return readPart(empty, await chat.complete(asked, options));
+      return readPart(
+        empty,
+        await unwrapAsync(chatComplete(client, asked, options))
+      );
+    const parts = await unwrapAsync(chatStream(client, asked, options));
     let reply = empty;
-    for await (const { data } of await chat.stream(asked, options)) {
+    for await (const { data } of parts) {
       reply = readPart(reply, data);
       onText(saidIn(data));
     }

@@ -61,7 +61,7 @@ export class Script {
 
   #commandIn(line: string): (() => unknown) | undefined {
     const [, word = '', rest = ''] =
-      /^\s*([a-z-]+)(?:\s+(.*?))?\s*$/.exec(line) ?? [];
+      /^\s*([a-z-]+)(?:\s+(.*?))?\s*$/s.exec(line) ?? [];
     const command = Object.hasOwn(this.#commands, word)
       ? this.#commands[word]
       : undefined;

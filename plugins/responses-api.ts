@@ -34,7 +34,7 @@ export async function askResponses(
   { apiKey, signal, fetch, onText }: ApiTools,
   usual: string
 ): Promise<Reply> {
-  const { default: OpenAI } = await import('openai');
+  const { OpenAI } = await import('./sdk/responses-api.ts');
   const client = new OpenAI({
     apiKey,
     baseURL: withVersion(request.baseUrl ?? usual, 'v1'),

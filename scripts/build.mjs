@@ -14,6 +14,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { rolldown } from 'rolldown';
+import { lazyFiles, writeLazyFiles } from './lazy-files.mjs';
+import { ownTypes } from './own-types.mjs';
+import { termsFile, termsOf } from './third-party.mjs';
 
 const root = join(import.meta.dirname, '..');
 const final = join(root, 'dist');
@@ -36,7 +39,8 @@ const lazyBuiltins = {
   'node:fs/promises': script('lazy', 'fs-promises.mjs')
 };
 
-// Building a schema has no side effect: those nobody uses are left out.
+// Neither building a schema nor taking another's fields has a side effect:
+// those nobody uses are left out.
 const protocol = readFileSync(
   join(root, 'node_modules/@modelcontextprotocol/sdk/dist/esm/types.js'),
   'utf8'
@@ -46,6 +50,7 @@ const schemas = [...protocol.matchAll(/^(?:export )?const (\w+) =/gm)].map(
 );
 const treeshake = {
   manualPureFunctions: ['z', ...schemas],
+  propertyReadSideEffects: false,
   moduleSideEffects: (id) => !/modelcontextprotocol|[\\/]zod[\\/]/.test(id)
 };
 
@@ -61,43 +66,39 @@ const launcherImports = {
   renderChunk: (code) => code.replaceAll(/\bimport\(/g, 'dynamicImport(')
 };
 
-// Loaded from node_modules at first use, if ever.
-const lazy = [
-  'cosmiconfig',
-  '@anthropic-ai/sdk',
-  '@google/genai',
-  '@mistralai/mistralai',
-  '@pydantic/genai-prices',
-  'eta',
-  'openai',
-  'yaml'
-];
+/** Modules of all files that are made. */
+const inside = new Set();
 
 async function bundle(input, file, options = {}) {
   const build = await rolldown({
     input: join(root, input),
     platform: 'node',
-    external: [...lazy, ...(options.external ?? [])],
     resolve: { alias: options.alias ?? {} },
-    plugins: options.plugins ?? [],
+    plugins: [lazyFiles, ...(options.plugins ?? [])],
     ...(options.treeshake ? { treeshake: options.treeshake } : {})
   });
-  await build.write({
-    file: join(dist, file),
+  const { parts } = options;
+  const { output } = await build.write({
+    ...(parts
+      ? { dir: dist, entryFileNames: file, chunkFileNames: parts }
+      : { file: join(dist, file), codeSplitting: false }),
     format: options.format ?? 'cjs',
-    minify: true,
-    codeSplitting: false
+    minify: true
   });
   await build.close();
+  for (const { moduleIds = [] } of output)
+    for (const id of moduleIds) inside.add(id);
 }
 
 try {
-  await Promise.all([
+  const [lazyModules] = await Promise.all([
+    writeLazyFiles(dist),
     bundle('src/cli/mcp-entry.ts', 'mcp.cjs', {
       alias: { ...stubs, ...lazyBuiltins },
       plugins: [launcherImports],
       treeshake
     }),
+    bundle('src/cli/http-entry.ts', 'http.cjs', { alias: stubs, treeshake }),
     bundle('src/cli/main.ts', 'cli.cjs', { alias: stubs }),
     bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
     bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
@@ -107,18 +108,20 @@ try {
       alias: stubs
     }),
     bundle('src/testing/engine-contract.ts', 'testing.js', {
-      format: 'esm',
-      external: ['zod']
+      format: 'esm'
     }),
     bundle('src/index.ts', 'index.js', {
       format: 'esm',
-      external: ['zod', 'cross-spawn']
+      // Who serves nothing over HTTP loads nothing for it.
+      parts: 'index-[name].js'
     })
   ]);
+  for (const id of lazyModules) inside.add(id);
   copyFileSync(
     join(root, 'plugins', 'gemini-cli-limits.toml'),
     join(dist, 'gemini-cli-limits.toml')
   );
+  writeTerms(dist);
   writeLauncher();
   rmSync(final, { recursive: true, force: true });
   renameSync(dist, final);
@@ -127,24 +130,56 @@ try {
 }
 warmUp();
 
-if (process.argv.includes('--types'))
-  execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], {
-    cwd: root,
-    stdio: 'inherit'
-  });
+if (process.argv.includes('--types')) {
+  // Not by npx: under `npm install -g .` that looks in the global packages, and
+  // fetches another package of that name.
+  execFileSync(
+    process.execPath,
+    [
+      join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
+      ...['-p', 'tsconfig.build.json']
+    ],
+    { cwd: root, stdio: 'inherit' }
+  );
+  const { exports } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8')
+  );
+  const types = Object.values(exports).flatMap(({ types = [] }) => types);
+  for (const file of ownTypes(types.map((path) => join(root, path))))
+    inside.add(file);
+  writeTerms(final);
+}
+
+function writeTerms(folder) {
+  writeFileSync(join(folder, termsFile), termsOf(inside).join(''));
+}
 
 /** V8 compares only lengths, so the launcher knows the bundle by its hash. */
 function writeLauncher() {
-  const id = createHash('sha256')
-    .update(readFileSync(join(dist, 'mcp.cjs')))
-    .digest('hex')
-    .slice(0, 16);
+  const bundle = join(dist, 'mcp.cjs');
+  const code = asFunction(readFileSync(bundle, 'utf8'));
+  writeFileSync(bundle, code);
+  const id = createHash('sha256').update(code).digest('hex').slice(0, 16);
   const launcher = readFileSync(script('launcher.cjs'), 'utf8');
   writeFileSync(join(dist, 'troupe.cjs'), launcher.replace('BUILD_ID', id));
   copyFileSync(script('council.cjs'), join(dist, 'council.cjs'));
   chmodSync(join(dist, 'troupe.cjs'), 0o755);
   chmodSync(join(dist, 'council.cjs'), 0o755);
   chmodSync(dist, 0o755);
+}
+
+/**
+ * A bundle as the launcher runs it: a function of what a module is given, in
+ * ASCII. A single character beyond Latin-1 would make V8 keep two bytes for
+ * each of half a million.
+ */
+function asFunction(code) {
+  const parameters = 'exports, require, module, __filename, __dirname';
+  const ascii = code.replaceAll(
+    /[^\0-\x7f]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  );
+  return `(function (${parameters}, dynamicImport) {${ascii}\n})`;
 }
 
 /** One short life of the server, so that the first real start is fast too. */

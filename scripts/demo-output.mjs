@@ -1,31 +1,80 @@
 /** What scripts/demo.mjs shows on the terminal. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 
 const colours = process.stdout.isTTY && !process.env.NO_COLOR;
 const painted = (code) => (text) =>
   colours ? `\u001b[${code}m${text}\u001b[0m` : text;
-const [bold, dim, red, green] = [1, 2, 31, 32].map(painted);
+const [bold, dim, red, green, cyan] = [1, 2, 31, 32, 36].map(painted);
 
-export const heading = (text) => console.log(`\n${bold(text)}`);
+/** No line is longer: it would be broken on the terminal. */
+const width = Math.min(process.stdout.columns ?? 100, 100);
+
+/** For a recording, in which a person reads along. */
+const pauseMs = Number(process.env.DEMO_PAUSE_SECONDS ?? 0) * 1000;
+
+export async function heading(text) {
+  if (pauseMs > 0) await setTimeout(pauseMs);
+  goingOn(text);
+}
+
+/** A heading under which agents are at work: they do not pause. */
+export const goingOn = (text) => console.log(`\n${bold(text)}`);
+
 export const tell = (text) => console.log(`   ${text}`);
-export const sent = (text) => console.log(`   → ${text}`);
 export const came = (text) => console.log(`   ← ${text}`);
-export const detail = (text) => console.log(`     ${text}`);
-export const quiet = (text) => detail(dim(text));
+export const quiet = (text) =>
+  console.log(`     ${dim(shortened(text, width - 5))}`);
 export const since = (began) => `${Math.round(performance.now() - began)} ms`;
 
 export function shortened(text, length) {
-  const line = (text ?? '').replace(/\s+/g, ' ');
+  const line = (text ?? '').replace(/\s+/g, ' ').trim();
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+}
+
+/** A command for the reader to type. */
+export const command = (text) => console.log(`\n   ${cyan(text)}\n`);
+
+/** A call as JSON, its prompt cut so that the rest is seen. */
+export function sent(tool, input) {
+  const room = width - `   → ${tool} ${JSON.stringify(input)}`.length;
+  const prompt = input.prompt?.split('\n')[0];
+  const fits = prompt === input.prompt && room >= 0;
+  const length = room + (input.prompt?.length ?? 0) - 1;
+  const shown = fits || !prompt ? prompt : cutTo(prompt, length);
+  const facts = prompt ? { ...input, prompt: shown } : input;
+  const json = shortened(JSON.stringify(facts), width - tool.length - 6);
+  console.log(`   → ${cyan(tool)} ${json}`);
+}
+
+function cutTo(prompt, length) {
+  return `${prompt.slice(0, Math.max(12, length))}…`;
+}
+
+/** Words on as many lines as they need. */
+export function listed(title, words, separator) {
+  let line = title;
+  for (const [index, word] of words.entries()) {
+    const next = index < words.length - 1 ? word + separator : word;
+    if (line.length + next.length > width - 3) {
+      tell(line.trimEnd());
+      line = '  ';
+    }
+    line += next;
+  }
+  tell(line);
 }
 
 /** One agent's end on one line. */
 export function ending({ agent_id, agent_type, status, result, ...failure }) {
-  const said = result?.trim().split('\n').at(-1);
-  return status === 'completed'
-    ? `${green('✓')} #${agent_id} ${agent_type} ${status}: ${shortened(said, 100)}`
-    : `${red('✗')} #${agent_id} ${agent_type} ${status} (${failure.error_code}): ${shortened(failure.error, 100)}`;
+  const done = status === 'completed';
+  const said = done
+    ? result?.trim().split('\n').at(-1)
+    : `${status} (${failure.error_code}): ${failure.error}`;
+  const who = `#${agent_id} ${agent_type}: `;
+  const text = who + shortened(said, width - who.length - 7);
+  console.log(`     ${done ? green('✓') : red('✗')} ${text}`);
 }
 
 export function price({ cost_usd, usage }) {
@@ -34,28 +83,36 @@ export function price({ cost_usd, usage }) {
   return `${dollars}, ${tokens}`;
 }
 
-/** The log that was written, and the other files beside it. */
-export function showLogs(workspace) {
+/** The log that was written: each agent's entry, the last one whole. */
+export async function showLog(workspace) {
   const log = readFileSync(join(workspace, 'logs', 'IAC.md'), 'utf8');
-  heading('6. What people read afterwards: logs/IAC.md');
-  console.log(`\n${log.trimEnd()}\n`);
-  tell('Beside it: logs/CONTEXT.md, who is at work; logs/iac.jsonl, the');
-  tell('journal that IAC.md is made from; and a folder for each agent:');
-  const spawns = join(workspace, '.agents', 'spawns');
-  for (const agent of readdirSync(spawns).filter((name) => name[0] !== '.')) {
-    const files = readdirSync(join(spawns, agent));
-    tell(`.agents/spawns/${agent}/ ${files.join(' ')}`);
+  const entries = log.split('\n---\n').filter((part) => /^### /m.test(part));
+  const lines = log.trimEnd().split('\n').length;
+  await heading('6. What people read afterwards: logs/IAC.md');
+  tell(dim(`(without the inputs and outputs of all but one; ${lines} lines)`));
+  for (const [index, entry] of entries.entries()) {
+    const shown = entry.trim().split('\n');
+    const part = index < entries.length - 1 ? shown.slice(0, 2) : shown;
+    console.log(`\n${part.map((line) => shortLine(line)).join('\n')}`);
   }
+  console.log();
+  tell('Beside it are the journal that it is made from, and a folder for each');
+  tell('agent. "npm run demo -- --keep" leaves all of it for you to look at.');
 }
 
-export function showNext(troupe) {
-  const entry = { type: 'stdio', command: 'node', args: [troupe, 'mcp'] };
-  heading('Next: give it to your own agent');
-  tell(
-    "Put this into your project's .mcp.json (Claude Code), start the client"
-  );
-  tell('and say "delegate this to Codex". Other clients: docs/clients.md.');
-  console.log(
-    `\n${JSON.stringify({ mcpServers: { agents: entry } }, null, 2)}\n`
+function shortLine(line) {
+  return line.length > width ? `${line.slice(0, width - 1)}…` : line;
+}
+
+/** What to do with it, now that it was seen. */
+export async function showNext(troupe) {
+  await heading('Next: give these tools to your own agent');
+  tell('In the directory of your project:');
+  command(`node ${troupe} init`);
+  tell('It finds your clients (Claude Code, Codex, Gemini CLI, Copilot CLI,');
+  tell('Cursor, VS Code), asks what agents may do, shows what it writes, and');
+  tell('tries it. Then start your client there and say:');
+  command(
+    'Have Codex review my last commit, read-only, and check what it says.'
   );
 }

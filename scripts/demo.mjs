@@ -8,7 +8,6 @@
  *   npm run demo -- --rehearsal    the rehearsal only: no model is asked
  *   npm run demo -- --keep         leaves the workspace to look at
  */
-import { spawnSync } from 'node:child_process';
 import {
   existsSync,
   mkdtempSync,
@@ -22,16 +21,17 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { chooseEngines } from './demo-engines.mjs';
 import {
   came,
-  detail,
   ending,
+  goingOn,
   heading,
+  listed,
   price,
   quiet,
   sent,
-  shortened,
-  showLogs,
+  showLog,
   showNext,
   since,
   tell
@@ -39,13 +39,16 @@ import {
 
 const root = join(import.meta.dirname, '..');
 const troupe = join(root, 'dist', 'troupe.cjs');
-const timeout = 60;
+/** Nobody is kept waiting for a model that is slow today. */
+const timeoutSeconds = 60;
 
-const settings = {
-  engines: { rehearsal: true },
+const settings = (engines) => ({
+  engines: Object.fromEntries(
+    [...engines, 'rehearsal'].map((name) => [name, { timeoutSeconds }])
+  ),
   maxAccess: 'read',
   onDisconnect: 'stop'
-};
+});
 
 const notes = `# Jobs
 1. The report needs the parser.
@@ -69,54 +72,6 @@ fail rate_limited the provider asks to wait`
 const question =
   'Read notes.md in this directory. Which job comes first, and why? Answer in one sentence and change nothing.';
 
-/** Names of the engines to ask, after telling what was found and why. */
-function chooseEngines(workspace, forced) {
-  heading('Engines');
-  const found = forced ? [] : probe(workspace);
-  for (const { name, ready, state } of found)
-    tell(`${name.padEnd(12)} ${state}: ${ready ? 'used' : 'skipped'}`);
-  const engines = found.filter(({ ready }) => ready).map(({ name }) => name);
-  const alone = forced ? ', as asked for' : ', as no other engine is ready';
-  tell(
-    `rehearsal    a real process that asks no model: used${engines.length > 0 ? '' : alone}`
-  );
-  return engines;
-}
-
-/** Asks `troupe doctor`, which calls no model. */
-function probe(workspace) {
-  const args = [troupe, 'doctor', '--json', '--workspace', workspace];
-  const { stdout, stderr } = spawnSync(process.execPath, args, {
-    cwd: root,
-    env: environment(workspace),
-    encoding: 'utf8',
-    timeout: 30_000
-  });
-  if (!stdout?.startsWith('{'))
-    throw new Error(`troupe doctor gave no answer. ${stderr ?? ''}`);
-  return JSON.parse(stdout)
-    .engines.filter(({ name }) => name !== 'rehearsal')
-    .map((engine) => ({
-      name: engine.name,
-      // The jobs are in a file, which no API sees.
-      ready: engine.ready && engine.kind === 'cli',
-      state: stateOf(engine)
-    }));
-}
-
-function stateOf({ kind, path, login, ready, version, keys, tested }) {
-  if (kind === 'api')
-    return ready ? 'has a key, but sees no files' : 'has no key';
-  if (path === null) return 'is not installed';
-  if (tested?.gone?.length) return `is installed, but ${tested.says}`;
-  if (!ready && login === 'not logged in')
-    return 'is installed, but not logged in';
-  if (!ready) return 'is installed, but does not answer';
-  if (login === 'logged in') return `${version}, logged in`;
-  const [key] = keys;
-  return `${version}, ${key ? `with ${key.name}` : 'perhaps logged in'}`;
-}
-
 /** A client's environment: it tells the server where the project is. */
 function environment(workspace) {
   const choice = /^TROUPE_(ENGINES|TOOLSETS|ON_DISCONNECT|MAX_)/;
@@ -131,7 +86,7 @@ async function connect(workspace) {
     readFileSync(join(root, '.mcp.json'), 'utf8')
   );
   const { command, args } = mcpServers.agents;
-  heading('1. Start the server as .mcp.json says');
+  await heading('1. Start the server as .mcp.json says');
   tell(`$ ${command} ${args.join(' ')}`);
   const client = new Client({ name: 'troupe-demo', version: '1' });
   const env = environment(workspace);
@@ -140,15 +95,16 @@ async function connect(workspace) {
   await client.connect(transport);
   const { tools } = await client.listTools();
   const { name, version } = client.getServerVersion();
+  const names = tools.map((tool) => tool.name);
   tell(`${name} ${version} is ready after ${since(began)}. Its tools:`);
-  tell(tools.map((tool) => tool.name).join(' '));
+  listed('', names, ' ');
   return client;
 }
 
 async function call(client, name, input) {
-  sent(`${name} ${shortened(JSON.stringify(input), 150)}`);
+  sent(name, input);
   const answer = await client.callTool({ name, arguments: input }, undefined, {
-    onprogress: ({ message }) => quiet(shortened(message, 120))
+    onprogress: ({ message }) => quiet(message)
   });
   const facts = JSON.parse(answer.content[0].text);
   if (answer.isError) throw new Error(`${name}: ${facts.error} ${facts.hint}`);
@@ -158,10 +114,9 @@ async function call(client, name, input) {
 async function spawn(client, engine, prompt) {
   const began = performance.now();
   const tool = `spawn_${engine.replaceAll('-', '_')}`;
-  const input = { prompt, access: 'read', timeout };
-  const agent = await call(client, tool, input);
+  const agent = await call(client, tool, { prompt, access: 'read' });
   came(`#${agent.agent_id} ${agent.status}, after ${since(began)}`);
-  if (agent.error) detail(ending(agent));
+  if (agent.error) ending(agent);
   return agent.agent_id;
 }
 
@@ -171,33 +126,31 @@ async function waitForAll(client, ids) {
     const answer = await call(client, 'wait_for_agents', { agent_ids: ids });
     came(`${answer.status} after ${answer.elapsed_seconds} s`);
     if (answer.status === 'timeout') continue;
-    for (const agent of answer.results) detail(ending(agent));
+    for (const agent of answer.results) ending(agent);
     return answer.results;
   }
 }
 
 async function perform(client, engines) {
-  heading('2. Spawn agents: each call answers at once, the agents go on');
+  await heading('2. Start agents: each call answers at once, the agents go on');
   const ids = [];
   for (const engine of engines) ids.push(await spawn(client, engine, question));
   for (const script of scripts.slice(0, Math.max(1, 3 - engines.length)))
     ids.push(await spawn(client, 'rehearsal', script));
 
-  heading('3. See who is at work');
+  goingOn('3. See who is at work');
   const { running, queued } = await call(client, 'list', {});
   came(`${running.length} running, ${queued.length} queued`);
   for (const { id, type, sec, task } of running)
-    detail(`#${id} ${type}, ${sec} s: ${shortened(task, 60)}`);
+    quiet(`#${id} ${type}, ${sec} s: ${task}`);
 
-  heading('4. Wait for them; your own work could come first');
+  goingOn('4. Wait for them; your own work could come first');
   const results = await waitForAll(client, ids);
 
-  heading('5. Read one answer whole');
+  await heading('5. Read one answer whole');
   const { agent_id } = results.find(({ success }) => success) ?? results[0];
   const answer = await call(client, 'result', { agent_id });
-  came(
-    `${answer.status} in ${answer.duration_seconds} s, ${price(answer)}, the words:`
-  );
+  came(`${answer.status} in ${answer.duration_seconds} s, ${price(answer)}:`);
   for (const line of (answer.result || answer.error).split('\n')) quiet(line);
   check(results);
 }
@@ -211,23 +164,41 @@ function check(results) {
     throw new Error(`The rehearsal agent ended as ${rehearsal?.status}.`);
 }
 
+/** @returns names of the engines to ask besides the rehearsal */
+async function choose(workspace, forced) {
+  await heading('Engines');
+  const env = environment(workspace);
+  const engines = forced
+    ? []
+    : chooseEngines({ troupe, workspace, environment: env });
+  const why = forced ? 'as asked for' : 'as no other engine is ready';
+  tell(
+    `rehearsal: a real process that asks no model${engines.length > 0 ? '' : `, ${why}`}`
+  );
+  if (engines.length > 0)
+    tell('Their models are asked one question, which may cost some cents.');
+  return engines;
+}
+
 async function demonstrate(workspace, forced) {
   if (!existsSync(troupe))
     throw new Error('dist/ is missing. Run "npm run build" first.');
+  console.log('troupe lets one coding agent start, follow and combine others.');
+  console.log('This does what your agent would do, in a temporary directory.');
+  const engines = await choose(workspace, forced);
   writeFileSync(join(workspace, 'notes.md'), notes);
   writeFileSync(
     join(workspace, 'troupe.config.json'),
-    JSON.stringify(settings, null, 2)
+    JSON.stringify(settings(engines), null, 2)
   );
-  const engines = chooseEngines(workspace, forced);
   const client = await connect(workspace);
   try {
     await perform(client, engines);
   } finally {
     await client.close();
   }
-  showLogs(workspace);
-  showNext(troupe);
+  await showLog(workspace);
+  await showNext(troupe);
 }
 
 const { values } = parseArgs({

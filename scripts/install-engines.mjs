@@ -1,14 +1,15 @@
-/** Puts programs of agents into a folder of their own. */
+/** Puts programs that tests need into a folder of their own. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
  * @param dependencies package → version, as in a package.json
+ * @param flags more of them for npm
  * @returns the folder with the programs
  * @throws Error that says what npm said, with its exit code as `status`
  */
-export function installEngines(folder, dependencies) {
+export function installEngines(folder, dependencies, flags = []) {
   const modules = join(folder, 'node_modules');
   const programs = join(modules, '.bin');
   mkdirSync(folder, { recursive: true });
@@ -16,7 +17,7 @@ export function installEngines(folder, dependencies) {
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
   // It warns of Claude Code's "engines"; the program is native and runs.
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
-  run('npm', ['install', ...quiet], folder);
+  run('npm', ['install', ...quiet, ...flags], folder);
   // Puts the native program in place where npm does not run scripts.
   const claude = join(modules, '@anthropic-ai', 'claude-code');
   if (existsSync(join(claude, 'install.cjs')))

@@ -3,8 +3,16 @@
 // every other command loads the command line. V8 keeps what it compiled beside
 // them: a start then costs half. Without a usable cache it is plain
 // compilation.
-const { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } =
-  require('node:fs');
+const {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  writeFileSync
+} = require('node:fs');
 const { createRequire } = require('node:module');
 const { dirname, join } = require('node:path');
 const { Script } = require('node:vm');
@@ -14,18 +22,26 @@ const help = rest.includes('--help') || rest.includes('-h');
 
 const served = command === 'council' ? rest[0] : command;
 
-if (served === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
+// Over HTTP there is one start for many clients: it may take longer.
+const isHttp =
+  command === 'mcp' && rest.some((word) => /^--http(=|$)/.test(word));
+
+if (served === 'mcp' && !help && isHttp) require('./http.cjs');
+else if (served === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
 else require('./cli.cjs');
 
 function load(file) {
   // The build writes the bundle's hash here: V8 itself compares lengths only.
   const name = `BUILD_ID-${process.version}-${process.arch}${flags()}.bin`;
   const cache = join(__dirname, 'cache', name);
-  const known = existsSync(cache) ? readFileSync(cache) : undefined;
-  const script = new Script(wrap(readFileSync(file, 'utf8')), {
+  const known = read(cache);
+  // The build writes ASCII, which costs nothing to decode.
+  const script = new Script(readFileSync(file, 'latin1'), {
     filename: file,
     ...(known ? { cachedData: known } : {})
   });
+  // V8 has taken what it needs: the memory goes back at once.
+  known?.buffer.resize(0);
   if (!known || script.cachedDataRejected)
     process.once('exit', () => keep(cache, script));
   const module = { exports: {} };
@@ -48,13 +64,20 @@ function flags() {
   return set ? `-${require('node:v8').cachedDataVersionTag()}` : '';
 }
 
-/**
- * A script from the cache has lost how import() is resolved (seen on Node
- * 20), so the build turns import() into a call of the last parameter.
- */
-function wrap(code) {
-  const parameters = 'exports, require, module, __filename, __dirname';
-  return `(function (${parameters}, dynamicImport) {${code}\n})`;
+/** A whole file in memory that can be given back, undefined without one. */
+function read(path) {
+  let descriptor;
+  try {
+    descriptor = openSync(path, 'r');
+    const { size } = fstatSync(descriptor);
+    const room = new ArrayBuffer(size, { maxByteLength: size });
+    const bytes = new Uint8Array(room);
+    return readSync(descriptor, bytes) === size ? bytes : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
 }
 
 /** Best effort: an installation that cannot be written starts as before. */
@@ -62,7 +85,9 @@ function keep(cache, script) {
   try {
     mkdirSync(dirname(cache), { recursive: true });
     const temporary = `${cache}.${process.pid}.tmp`;
-    writeFileSync(temporary, script.createCachedData(), { flag: 'wx' });
+    // What a power cut leaves of it in part would crash V8 at every start.
+    const whole = { flag: 'wx', flush: true };
+    writeFileSync(temporary, script.createCachedData(), whole);
     renameSync(temporary, cache);
   } catch {}
 }

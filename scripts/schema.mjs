@@ -1,71 +1,46 @@
 #!/usr/bin/env node
 /**
  * Writes troupe.schema.json, the JSON Schema of the configuration file, from
- * `configSchema` in src/config.ts. `--check` writes nothing and fails when the
- * file is not what would be written.
+ * `configSchema` in src/config-schema.ts, and troupe-output.schema.json, that
+ * of what commands print, from src/cli/json/. `--check` writes nothing and
+ * fails when a file is not what would be written.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { rolldown } from 'rolldown';
+import { fromSources } from './from-sources.mjs';
 
-const root = join(import.meta.dirname, '..');
-const file = join(root, 'troupe.schema.json');
-const entry = 'virtual:schema';
-
-const source = `
+const { schema, output } = await fromSources(`
 import { z } from 'zod';
-import { configSchema } from './src/config.ts';
+import { outputSchema } from './src/cli/json/output-schema.ts';
+import { configSchema } from './src/config-schema.ts';
 export const schema = z.toJSONSchema(configSchema, { io: 'input' });
-`;
+export const output = outputSchema();
+`);
 
-/** The configuration's schema as the sources say it now. */
-async function currentSchema() {
-  const build = await rolldown({
-    input: entry,
-    cwd: root,
-    platform: 'node',
-    // Loaded when there is a file to read, which is never here.
-    external: ['cosmiconfig'],
-    plugins: [
-      {
-        name: 'schema-entry',
-        resolveId: (id, importer) =>
-          id === entry
-            ? id
-            : importer === entry && id.startsWith('.')
-              ? join(root, id)
-              : null,
-        load: (id) => (id === entry ? source : null)
-      }
-    ]
-  });
-  const { output } = await build.generate({
-    format: 'esm',
-    codeSplitting: false
-  });
-  await build.close();
-  const code = Buffer.from(output[0].code).toString('base64');
-  const { schema } = await import(`data:text/javascript;base64,${code}`);
-  const { $schema, ...rest } = schema;
-  return {
+const { $schema, ...rest } = schema;
+const files = {
+  'troupe.schema.json': {
     $schema,
     title: 'Configuration of troupe',
-    description: 'Every key is optional. docs/configuration.md explains each.',
+    description:
+      'Every key is optional. docs/reference/configuration.md has them all.',
     ...rest
-  };
+  },
+  'troupe-output.schema.json': output
+};
+
+for (const [name, whole] of Object.entries(files)) {
+  const file = join(import.meta.dirname, '..', name);
+  const text = `${JSON.stringify(whole, null, 2)}\n`;
+  if (!process.argv.includes('--check')) {
+    writeFileSync(file, text);
+  } else if (readIfThere(file) !== text) {
+    console.error(`${name} is not current. Run: node scripts/schema.mjs`);
+    process.exitCode = 1;
+  }
 }
 
-const text = `${JSON.stringify(await currentSchema(), null, 2)}\n`;
-if (!process.argv.includes('--check')) {
-  writeFileSync(file, text);
-} else if (readIfThere() !== text) {
-  console.error(
-    'troupe.schema.json is not current. Run: node scripts/schema.mjs'
-  );
-  process.exitCode = 1;
-}
-
-function readIfThere() {
+function readIfThere(file) {
   try {
     return readFileSync(file, 'utf8');
   } catch {

@@ -2,8 +2,10 @@
 /**
  * Tests against the real CLIs: `npm run test:engines`.
  *
- * Installs the pinned versions into .cache/engines once, then runs the whole
- * project "engines"; `npm test` runs its quick part. TROUPE_TEST_CLIS names a
+ * Installs the pinned versions into .cache/engines once, into .cache/judges
+ * what the project "conformance" needs and into .cache/packagers what the tests
+ * of packages need, then runs the whole project "engines"; `npm test` runs its
+ * quick part. TROUPE_TEST_CLIS names a
  * folder that has the programs already. Their model is ours, on loopback: no
  * account, no network.
  *
@@ -23,7 +25,7 @@ import {
   writeFileSync
 } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { peers, versions } from './engine-versions.mjs';
+import { judges, packagers, peers, versions } from './engine-versions.mjs';
 import { writeTable } from './engines-table.mjs';
 import { installEngines } from './install-engines.mjs';
 
@@ -31,20 +33,24 @@ const root = join(import.meta.dirname, '..');
 const folder = join(root, '.cache', 'engines');
 const programs =
   process.env.TROUPE_TEST_CLIS ?? join(folder, 'node_modules', '.bin');
-const installed = join(folder, 'installed.json');
+const judgesFolder = join(root, '.cache', 'judges');
+const packagersFolder = join(root, '.cache', 'packagers');
 // npm refuses a package that is for another platform.
 const here = `-${process.platform}-${process.arch}`;
 const own = Object.values(peers).filter((one) => one.package.endsWith(here));
-const dependencies = Object.fromEntries(
-  [...Object.values(versions), ...own].map((one) => [one.package, one.version])
-);
-const wanted = JSON.stringify(dependencies);
+const dependencies = dependenciesOf([...Object.values(versions), ...own]);
 const [first, ...rest] = process.argv.slice(2);
 const most = { '--install': 0, '--record': 1, '--table': 0 }[first];
 if (rest.length > (most ?? Number.POSITIVE_INFINITY))
   fail(`${first} takes ${most === 0 ? 'no argument' : 'one filter at most'}.`);
 
-if (!process.env.TROUPE_TEST_CLIS && !isInstalled()) install();
+if (!process.env.TROUPE_TEST_CLIS) install(folder, dependencies);
+// Their Nodes are for this platform alone.
+if (judges.node.package.endsWith(here)) {
+  const plain = ['--ignore-scripts'];
+  install(judgesFolder, dependenciesOf(Object.values(judges)), plain);
+  install(packagersFolder, dependenciesOf(Object.values(packagers)), plain);
+}
 if (first === '--record') record(rest);
 else if (first === '--table') test([], writeTable);
 else if (first !== '--install') test(process.argv.slice(2));
@@ -80,15 +86,18 @@ function test(more, onSuccess) {
   onSuccess?.(results, runs);
 }
 
-/** An installation that was cut short has no such note. */
-function isInstalled() {
-  return existsSync(installed) && readFileSync(installed, 'utf8') === wanted;
+function dependenciesOf(packages) {
+  return Object.fromEntries(packages.map((one) => [one.package, one.version]));
 }
 
-function install() {
-  rmSync(installed, { force: true });
-  installEngines(folder, dependencies);
-  writeFileSync(installed, wanted);
+/** Once: an installation that was cut short has no such note. */
+function install(folder, dependencies, flags) {
+  const note = join(folder, 'installed.json');
+  const wanted = JSON.stringify(dependencies);
+  if (existsSync(note) && readFileSync(note, 'utf8') === wanted) return;
+  rmSync(note, { force: true });
+  installEngines(folder, dependencies, flags);
+  writeFileSync(note, wanted);
 }
 
 function fail(message) {

@@ -19,10 +19,21 @@ const steps = [
   ['types', () => tool('tsc', '--noEmit')],
   ['nothing unused', () => tool('knip')],
   ['build', () => node('scripts/build.mjs', '--types')],
+  [
+    'packages as their source says',
+    () => node('scripts/packages.mjs', '--check')
+  ],
   ['package', () => tool('publint', '--strict', '--pack', 'false')],
   ['tests', runTests],
   ['start-up within its budget', () => measured('start.mjs')],
-  ['spawns within their budget', () => measured('spawn.mjs')]
+  ['spawns within their budget', () => measured('spawn.mjs')],
+  ['runs within their budget', () => measured('run-overhead.mjs')],
+  [
+    '100 MB of output',
+    () => measured('output.mjs', '--runs', '3', '--gigabyte-runs', '0')
+  ],
+  ['200 agents at once', () => measured('load.mjs', '--agents', '200')],
+  ['nothing grows under load', () => measured('soak.mjs')]
 ];
 
 for (const [name, step] of steps) {
@@ -64,9 +75,9 @@ function run(command, args) {
 }
 
 /** One noisy run on a busy machine is no news; two are. */
-function measured(name) {
+function measured(name, ...args) {
   const bench = join(root, 'bench', name);
-  const once = () => run(process.execPath, [bench, '--check']);
+  const once = () => run(process.execPath, [bench, '--check', ...args]);
   return counted(once() && once());
 }
 

@@ -33,13 +33,22 @@ export async function readConfigFile(
         : await explorer.load(resolve(asked));
     return { file: found?.filepath, value: found?.config };
   } catch (error) {
-    const reason = messageOf(error);
+    const reason = withoutFrame(messageOf(error));
     throw new HostError(
       'config_invalid',
       `The configuration in ${asked ?? workspace} cannot be read: ${reason}.`,
-      'Mend or remove the file; docs/configuration.md shows every key.'
+      'Mend or remove the file; docs/reference/configuration.md shows every key.'
     );
   }
+}
+
+/** A parser's message on one line, without the picture of the place. */
+function withoutFrame(message: string): string {
+  return message
+    .split('\n')
+    .filter((line) => !/^\s*(>\s*)?\d*\s*\||^\s*$|^-*\^$/.test(line))
+    .map((line) => line.trim())
+    .join(' ');
 }
 
 function mayHaveConfig(workspace: string): boolean {

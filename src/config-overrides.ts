@@ -49,6 +49,12 @@ function ownOverrides(flags: Flags, environment: Environment): Override[] {
     ...one('onDisconnect', flags.onDisconnect, 'TROUPE_ON_DISCONNECT'),
     ...one('maxAccess', flags.maxAccess, 'TROUPE_MAX_ACCESS'),
     ...one('maxConcurrent', undefined, 'TROUPE_MAX_CONCURRENT', numberOf),
+    ...one(
+      'maxSpawnsPerMinute',
+      undefined,
+      'TROUPE_MAX_SPAWNS_PER_MINUTE',
+      numberOf
+    ),
     ...one('maxDepth', undefined, 'TROUPE_MAX_DEPTH', numberOf),
     ...one('council.statePath', undefined, statePathVariable)
   ];

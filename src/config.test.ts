@@ -53,6 +53,7 @@ test('without anything said, the defaults hold', async () => {
     maxDepth: 2,
     onDisconnect: 'keep',
     iac: { entries: 200, megabytes: 4 },
+    journal: { megabytes: 64 },
     strict: false
   });
 });

@@ -1,7 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { readConfigFile } from './config-file.ts';
 import {
   type Flags,
@@ -13,116 +13,15 @@ import {
   serves,
   sourceOf
 } from './config-overrides.ts';
+import { configSchema, type FileConfig } from './config-schema.ts';
+import { suggestionFor } from './config-suggestion.ts';
 import { HostError } from './core/errors.ts';
-import { type CouncilDoor, councilSchema } from './council-config.ts';
-import { orchestratorSchema } from './orchestrator-config.ts';
-import { squadSchema } from './squad-config.ts';
-
-const access = z.enum(['read', 'write', 'full']);
-const seconds = z.number().min(0).max(604_800);
-const dollars = z.number().min(0);
-const count = z.number().int().min(1);
-
-const engineSettings = z
-  .strictObject({
-    enabled: z.boolean().optional().describe('false hides the engine'),
-    command: z.string().min(1).optional().describe('program name or path'),
-    args: z.array(z.string()).optional().describe('put before our own'),
-    model: z.string().min(1).optional().describe('default model'),
-    timeoutSeconds: seconds.optional(),
-    idleTimeoutSeconds: seconds.optional().describe('0: never'),
-    retrySeconds: seconds
-      .optional()
-      .describe(
-        'after so long of failures in a row, one more ends a run; 0: none does'
-      ),
-    baseUrl: z
-      .url({ protocol: /^https?$/ })
-      // It shows in errors and in arguments, where no secret may be.
-      .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), {
-        error: 'An address holds no user name or password'
-      })
-      .optional()
-      .describe('another address of the provider'),
-    stream: z
-      .boolean()
-      .optional()
-      .describe('API engines: false where the address cannot stream'),
-    env: z.record(z.string(), z.string()).optional().describe('added variables')
-  })
-  .describe('Settings of one engine; naming one switches it on');
-
-/** The configuration file. Every key is optional. */
-export const configSchema = z.strictObject({
-  $schema: z.string().optional(),
-  engines: z
-    .record(z.string(), z.union([z.literal(true), engineSettings]))
-    .default({}),
-  plugins: z
-    .array(z.union([z.string().min(1), z.looseObject({})]))
-    .default([])
-    .describe('paths relative to this file, package names, or objects'),
-  toolsets: z
-    .array(
-      z.enum([
-        'spawn',
-        'runs',
-        'squad',
-        'council',
-        'orchestrator',
-        'worker',
-        'all'
-      ])
-    )
-    .refine((names) => !names.includes('worker') || names.length === 1, {
-      error: '"worker" is only ever served alone'
-    })
-    .optional(),
-  maxAccess: access.default('full').describe('ceiling for every agent'),
-  maxConcurrent: count
-    .default(8)
-    .describe('CLI agents at work at once in the workspace; more are queued'),
-  maxConcurrentApi: count
-    .default(16)
-    .describe('API agents at work at once in the workspace; more are queued'),
-  prices: z
-    .record(
-      z.string(),
-      z.strictObject({
-        input: dollars,
-        output: dollars,
-        cached: dollars.optional()
-      })
-    )
-    .default({})
-    .describe('US dollars per million tokens, by model; before the published'),
-  maxDepth: count.default(2).describe('agents that agents may spawn'),
-  onDisconnect: z
-    .enum(['keep', 'stop'])
-    .default('keep')
-    .describe('what happens to running agents when the server goes'),
-  outputLimitMegabytes: z.number().positive().default(256),
-  rolesDirectory: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('role files, relative to the workspace; default: agents'),
-  squad: squadSchema.prefault({}),
-  council: councilSchema.prefault({}),
-  orchestrator: orchestratorSchema.prefault({}),
-  iac: z
-    .strictObject({
-      entries: count.max(200).default(200),
-      megabytes: z.number().positive().max(4).default(4)
-    })
-    .prefault({})
-});
-
-export type FileConfig = z.output<typeof configSchema>;
+import type { CouncilDoor } from './council-config.ts';
+import type { EngineSettings } from './engine-config.ts';
 
 export interface Config
   extends Omit<FileConfig, 'engines' | 'plugins' | '$schema'> {
-  engines: Record<string, z.output<typeof engineSettings>>;
+  engines: Record<string, EngineSettings>;
   /** Paths, packages, or engines as they are. */
   plugins: (string | object)[];
   /** Engines named by --engines or TROUPE_ENGINES: only these are offered. */
@@ -177,7 +76,7 @@ export function workspaceOf(
 ): string {
   const asked =
     flags.workspace ?? (environment.CLAUDE_PROJECT_DIR || undefined);
-  const path = resolve(asked ?? process.cwd());
+  const path = resolve(asked ?? currentDirectory());
   const there = statSync(path, { throwIfNoEntry: false });
   if (!there?.isDirectory())
     throw new HostError(
@@ -188,9 +87,28 @@ export function workspaceOf(
   return realpathSync(path);
 }
 
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch {
+    throw new HostError(
+      'config_invalid',
+      'The current directory is gone.',
+      'Change into one that is there, or give --workspace with a whole path.'
+    );
+  }
+}
+
 /** Whether a group of tools is served. */
 export function hasToolset({ toolsets }: Config, name: string): boolean {
   return serves(toolsets, name);
+}
+
+/** Who names an engine for squads means it to be there, with no list of them. */
+export function squadEngineOf(config: Config): string[] {
+  const { squad, onlyEngines } = config;
+  const isOpen = onlyEngines === undefined && hasToolset(config, 'squad');
+  return isOpen && squad.engine !== undefined ? [squad.engine] : [];
 }
 
 /** True where the working directory says nothing about the project. */
@@ -208,7 +126,8 @@ function invalid(
   overrides: Override[],
   error: z.ZodError
 ): HostError {
-  const faults = error.issues.flatMap(told).map((issue) => {
+  const issues = error.issues.flatMap(told);
+  const faults = issues.map((issue) => {
     const path = issue.path.join('.') || '(root)';
     const source = sourceOf(issue.path, overrides);
     const where = source === undefined ? `in ${file}` : `from ${source}`;
@@ -217,7 +136,7 @@ function invalid(
   return new HostError(
     'config_invalid',
     `The configuration is not valid. ${faults.join('; ')}.`,
-    'docs/configuration.md shows every key.'
+    `${suggestionFor(configSchema, issues)}docs/reference/configuration.md shows every key.`
   );
 }
 

@@ -8,14 +8,18 @@ export const councilSchema = z
     scope: z
       .enum(['user', 'project'])
       .default('user')
-      .describe('project: its own council, in .agents/council/'),
+      .describe(
+        '`user`: one council for all projects, in `~/.agents-council/`. `project`: one of its own, in `.agents/council/`.'
+      ),
     statePath: z
       .string()
       .min(1)
       .optional()
-      .describe('its file, relative to the workspace; before scope')
+      .describe(
+        "The council's file, relative to the workspace. It goes before `scope`."
+      )
   })
-  .describe('Where the council is kept that agents share');
+  .describe('Where the council is kept that agents share.');
 
 export type CouncilConfig = z.output<typeof councilSchema>;
 

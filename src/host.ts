@@ -1,6 +1,10 @@
-import { dirname, join } from 'node:path';
 import { builtinEngines, optionalEngines } from '../plugins/index.ts';
-import { baseDirectoryOf, type Config, hasToolset } from './config.ts';
+import {
+  baseDirectoryOf,
+  type Config,
+  hasToolset,
+  squadEngineOf
+} from './config.ts';
 import type { AuditViews } from './core/audit/audit-views.ts';
 import type { Journal } from './core/audit/journal.ts';
 import type { Witness } from './core/changes/witness.ts';
@@ -19,8 +23,9 @@ import { HostError } from './core/errors.ts';
 import type { Orchestrator } from './core/orchestrator/orchestrator.ts';
 import { recur } from './core/recur.ts';
 import { type ContinueRequest, continueRun } from './core/runs/continue-run.ts';
+import type { Origin } from './core/runs/origin.ts';
 import type { Processes } from './core/runs/ports.ts';
-import { recentlyEnded } from './core/runs/recent.ts';
+import { lastEnded } from './core/runs/recent.ts';
 import type { Run } from './core/runs/run.ts';
 import type { RunStore } from './core/runs/run-store.ts';
 import type { RunTracker } from './core/runs/run-tracker.ts';
@@ -35,7 +40,7 @@ import {
 } from './core/runs/waiter.ts';
 import { soon } from './core/soon.ts';
 import type { Squads } from './core/squads/squads.ts';
-import { removeLeftovers } from './core/state/atomic-file.ts';
+import type { Safety } from './core/state/safety.ts';
 import { log, logProblem } from './log.ts';
 import { wire } from './wiring.ts';
 
@@ -47,21 +52,25 @@ export class Host {
   readonly config: Config;
   readonly registry: EngineRegistry;
   readonly store: RunStore;
+  readonly origin: Origin;
   readonly tracker: RunTracker;
   readonly processes: Processes;
   readonly keys: ApiKeys;
   readonly journal: Journal;
   readonly squads: Squads;
   readonly council: Council;
+  readonly councilOf: ReturnType<typeof wire>['councilOf'];
   readonly councilStore: CouncilStore;
   readonly summons: Summons;
   readonly orchestrator: Orchestrator;
   readonly headDirectory: string;
+  readonly safety: Safety;
   readonly #views: AuditViews;
   readonly #starter: RunStarter;
   readonly #spawner: Spawner;
   readonly #witness: Witness;
-  readonly #closeCouncils: () => void;
+  readonly #letGo: () => void;
+  readonly #tidy: () => void;
   #stopWatching = (): void => undefined;
 
   constructor(config: Config, registry: EngineRegistry, keys: ApiKeys) {
@@ -70,56 +79,54 @@ export class Host {
     this.registry = registry;
     this.keys = keys;
     this.store = parts.store;
+    this.origin = parts.origin;
     this.tracker = parts.tracker;
     this.processes = parts.processes;
     this.journal = parts.journal;
     this.squads = parts.squads;
     this.council = parts.council;
+    this.councilOf = parts.councilOf;
     this.councilStore = parts.councilStore;
     this.summons = parts.summons;
     this.orchestrator = parts.orchestrator;
     this.headDirectory = parts.headDirectory;
+    this.safety = parts.safety;
     this.#views = parts.views;
     this.#starter = parts.starter;
     this.#spawner = parts.spawner;
     this.#witness = parts.witness;
-    this.#closeCouncils = parts.closeCouncils;
+    this.#letGo = parts.letGo;
+    this.#tidy = parts.tidy;
   }
 
   /** Looks after the workspace's runs and views until `close`. */
   watch(): void {
-    this.#tidy();
-    void this.attend();
-    const stop = recur(700, async () => {
+    if (this.safety.holds()) this.#tidy();
+    void this.attend().catch(logProblem);
+    const whileSafe = (work: () => Promise<void>) => async () => {
+      if (this.safety.holds()) await work();
+    };
+    const lookAfterRuns = whileSafe(async () => {
       await this.#lookAfterRuns();
       this.#views.touch();
     });
-    const stopAttending = hasToolset(this.config, 'orchestrator')
-      ? recur(workersMs, () => this.orchestrator.attend())
-      : () => undefined;
+    const attend = whileSafe(() => this.orchestrator.attend());
+    const stop = recur(700, lookAfterRuns, logProblem);
+    const hasWorkers = hasToolset(this.config, 'orchestrator');
+    const stopAttending = hasWorkers && recur(workersMs, attend, logProblem);
     const unsubscribe = this.tracker.subscribe(
-      () => void this.summons.attend().catch(logProblem)
+      () => void this.#attendSummons()
     );
     this.#stopWatching = () => {
       stop();
-      stopAttending();
+      if (stopAttending) stopAttending();
       unsubscribe();
     };
   }
 
-  /** Takes away what killed servers left half-written. */
-  #tidy(): void {
-    const logs = dirname(this.journal.path);
-    try {
-      for (const directory of [this.store.drafts, logs, join(logs, 'archive')])
-        removeLeftovers(directory);
-    } catch (problem) {
-      logProblem(problem);
-    }
-  }
-
   /** Settles what ended, adopts what is left, makes the views true. Once. */
   async attend(): Promise<void> {
+    if (!this.safety.holds()) return;
     await this.#lookAfterRuns();
     await this.#views.refresh();
   }
@@ -127,8 +134,13 @@ export class Host {
   async #lookAfterRuns(): Promise<void> {
     await this.tracker.tick().catch(logProblem);
     // The council may be held up by others: its agents must not be.
-    await soon(this.summons.attend().catch(logProblem), 300, undefined);
+    await soon(this.#attendSummons(), 300, undefined);
     this.#starter.pump();
+  }
+
+  /** Never rejects. */
+  async #attendSummons(): Promise<void> {
+    if (this.safety.holds(true)) await this.summons.attend().catch(logProblem);
   }
 
   async spawn(request: SpawnRequest): Promise<Spawned> {
@@ -149,7 +161,7 @@ export class Host {
   async summon(request: SummonRequest): Promise<Summoned> {
     const summoned = await this.summons.summon(request);
     // One that could not start has ended already.
-    void this.summons.attend().catch(logProblem);
+    void this.#attendSummons();
     return summoned;
   }
 
@@ -162,12 +174,8 @@ export class Host {
   }
 
   /** Ids of the agents that ended last, newest last. */
-  async recent(limit: number): Promise<string[]> {
-    const noted = await recentlyEnded(this.journal.path, limit);
-    const fresh = this.store
-      .openIds()
-      .filter((id) => this.store.outcomeOf(id) && !noted.includes(id));
-    return [...noted, ...fresh].slice(-limit);
+  recent(limit: number): string[] {
+    return lastEnded(this.journal.files, this.store, limit);
   }
 
   /**
@@ -186,8 +194,8 @@ export class Host {
       this.orchestrator.close(stop)
     ]);
     await this.#starter.prepared();
-    this.#closeCouncils();
-    await this.#views.refresh();
+    if (this.safety.holds()) await this.#views.refresh();
+    this.#letGo();
   }
 
   async #disconnect(agentId: string): Promise<void> {
@@ -197,7 +205,9 @@ export class Host {
 
   #stopping() {
     const { store, journal, processes, tracker } = this;
-    return { store, journal, processes, tracker, starter: this.#starter };
+    const starter = this.#starter;
+    const onProblem = logProblem;
+    return { store, journal, processes, tracker, starter, onProblem };
   }
 }
 
@@ -237,11 +247,4 @@ export async function createHost(config: Config): Promise<Host> {
     new EngineRegistry(engines, config.engines, faults, others, loaded.places),
     keys
   );
-}
-
-/** Who names an engine for squads means it to be there, with no list of them. */
-function squadEngineOf(config: Config): string[] {
-  const { squad, onlyEngines } = config;
-  const isOpen = onlyEngines === undefined && hasToolset(config, 'squad');
-  return isOpen && squad.engine !== undefined ? [squad.engine] : [];
 }

@@ -5,4 +5,15 @@ export { HostError, type HostErrorCode } from './core/errors.ts';
 export type { Outcome, Run, RunRecord, RunStatus } from './core/runs/run.ts';
 export type { SpawnRequest } from './core/runs/spawn-request.ts';
 export { createHost, Host } from './host.ts';
+export type { HttpOptions, HttpServer } from './interfaces/http/embed.ts';
+export type {
+  AddedCall,
+  AddedTool,
+  Additions
+} from './interfaces/mcp/additions.ts';
 export type * from './plugin.ts';
+
+/** Serves a host over HTTP. The protocol's SDK is loaded at the first call. */
+export const serveHttp: typeof import('./interfaces/http/embed.ts').serveHttp =
+  async (...args) =>
+    (await import('./interfaces/http/embed.ts')).serveHttp(...args);

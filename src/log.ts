@@ -1,4 +1,4 @@
-import { messageOf } from './core/errors.ts';
+import { errnoOf, messageOf } from './core/errors.ts';
 
 /** Diagnostics for people, on stderr; stdout belongs to the protocol. */
 export function log(message: string): void {
@@ -9,8 +9,41 @@ export function log(message: string): void {
   }
 }
 
-/** A problem that nobody waits for. A bug comes with the way it went. */
-export function logProblem(problem: unknown): void {
+/** What is not mended may come up every second; it is told so often. */
+const againMs = 600_000;
+const mostKnown = 200;
+
+/** Tells problems that nobody waits for, each once in a while. */
+export function problemTeller(
+  tell: (message: string) => void,
+  now: () => number = Date.now
+): (problem: unknown) => void {
+  const toldAt = new Map<string, number>();
+  return (problem) => {
+    const words = wordsOf(problem);
+    const at = toldAt.get(words);
+    if (at !== undefined && Math.abs(now() - at) < againMs) return;
+    if (toldAt.size >= mostKnown) toldAt.clear();
+    toldAt.set(words, now());
+    tell(words);
+  };
+}
+
+export const logProblem = problemTeller(log);
+
+const stale = 'what logs/ and .agents/ say may be out of date';
+const disks: Record<string, string> = {
+  ENOSPC: `The disk is full (ENOSPC): ${stale}. Free some space.`,
+  EDQUOT: `Your quota on the disk is used up (EDQUOT): ${stale}. Free some space.`,
+  EROFS: `The disk is read-only (EROFS): ${stale}. Mount it writable, or look on.`
+};
+
+/** A bug comes with the way it went. */
+function wordsOf(problem: unknown): string {
+  const disk = disks[errnoOf(problem) ?? ''];
+  if (disk !== undefined) return disk;
   const isBug = problem instanceof TypeError;
-  log((isBug ? problem.stack : undefined) ?? messageOf(problem));
+  const words = (isBug ? problem.stack : undefined) ?? messageOf(problem);
+  // The name that a file has until it is whole tells nobody anything.
+  return words.replace(/\.\d+\.[0-9a-f]{12}\.tmp\b/g, '');
 }

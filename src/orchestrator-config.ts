@@ -10,35 +10,45 @@ export const orchestratorSchema = z
     backend: z
       .enum(['tmux', 'process'])
       .default('tmux')
-      .describe('process: workers in the background, without panes'),
+      .describe(
+        '`tmux`: workers in panes. `process`: in the background, without a terminal.'
+      ),
     engine: z
       .string()
       .min(1)
       .default('gemini-cli')
-      .describe('what a worker runs on when nobody says'),
+      .describe(
+        'What a worker runs on when neither the call nor its role says.'
+      ),
     restart: z
       .enum(['never', 'on-crash'])
       .default('never')
-      .describe('what happens when the program of a worker ends by itself'),
+      .describe(
+        '`on-crash`: a worker whose program ends by itself is started again.'
+      ),
     runningTask: z
       .enum(['requeue', 'fail'])
       .default('requeue')
-      .describe('what happens then to the task it was at'),
+      .describe(
+        'The task that it was at then: `requeue` gives it again, `fail` ends it as `error`.'
+      ),
     stalledAfterSeconds: seconds
       .default(300)
-      .describe('silence after which a worker counts as stalled'),
+      .describe('Silence after which a worker is shown as stalled.'),
     readyTimeoutSeconds: seconds
       .default(60)
-      .describe('until a new worker must have asked for work'),
+      .describe('A new worker must have asked for work within this time.'),
     heartbeatSeconds: seconds
       .default(60)
-      .describe('how often a worker shows that it lives'),
+      .describe('How often a worker shows that it lives.'),
     keepFailedPane: z
       .boolean()
       .default(false)
-      .describe('leaves the pane of a worker that failed, to look at')
+      .describe('Leaves the pane of a worker that failed, for you to look at.')
   })
-  .describe('Workers that stay, and get their tasks from a queue');
+  .describe(
+    'How workers run, which stay and get their tasks from a queue. It does not switch the toolset on.'
+  );
 
 export type OrchestratorConfig = z.output<typeof orchestratorSchema>;
 

@@ -19,25 +19,49 @@ export const squadSchema = z
     stateMode: z
       .enum(['stateless', 'stateful'])
       .default('stateless')
-      .describe('stateful: members have chats that go on'),
-    engine: engineName.optional().describe('default: claude'),
-    engineCommand: z.string().min(1).optional().describe('its program'),
-    runTemplatePath: path.optional().describe('the command of a member'),
+      .describe('`stateful`: members have chats that go on.'),
+    engine: engineName
+      .optional()
+      .describe(
+        'What members run on. Default: `claude`. With `runTemplatePath` any name.'
+      ),
+    engineCommand: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("The program, in place of the engine's own."),
+    runTemplatePath: path
+      .optional()
+      .describe('A file that says how a member is started.'),
     createChatTemplatePath: path
       .optional()
-      .describe('the command that makes a chat and prints its id'),
-    processTimeoutMs: z.number().min(1).max(604_800_000).default(600_000),
+      .describe('A file with the command that makes a chat and prints its id.'),
+    processTimeoutMs: z
+      .number()
+      .min(1)
+      .max(604_800_000)
+      .default(600_000)
+      .describe('Milliseconds until a member is stopped.'),
     executionMode: z
       .enum(['parallel', 'sequential'])
       .optional()
-      .describe('default: as the engine is best used'),
-    sequentialDelayMs: z.number().min(0).max(3_600_000).default(100),
+      .describe(
+        'One member after another, or all at once. Default: as the engine is best used.'
+      ),
+    sequentialDelayMs: z
+      .number()
+      .min(0)
+      .max(3_600_000)
+      .default(100)
+      .describe('Milliseconds between two members that take turns.'),
     templateVariables: z
       .array(z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a variable'))
       .default([])
-      .describe('variables that templates may name')
+      .describe(
+        'Names of variables that templates may use and their programs get.'
+      )
   })
-  .describe('How start_squad_members runs its members');
+  .describe('How `start_squad_members` runs its members.');
 
 export type SquadConfig = z.output<typeof squadSchema>;
 

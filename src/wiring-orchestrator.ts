@@ -2,7 +2,10 @@ import { createTerminal } from './adapters/tmux/tmux.ts';
 import type { Config } from './config.ts';
 import type { EngineRegistry } from './core/engines/engine-registry.ts';
 import { Attendant } from './core/orchestrator/attendant.ts';
-import { WorkerCreator } from './core/orchestrator/create-worker.ts';
+import {
+  type CreatorParts,
+  WorkerCreator
+} from './core/orchestrator/create-worker.ts';
 import { Orchestrator } from './core/orchestrator/orchestrator.ts';
 import type { Terms } from './core/orchestrator/records.ts';
 import { WorkerEnder } from './core/orchestrator/worker-ender.ts';
@@ -22,13 +25,14 @@ export interface Surroundings {
   registry: EngineRegistry;
   processes: Processes;
   roles: RoleRepository;
-  admit: () => void;
+  admission: CreatorParts['admission'];
+  origin: CreatorParts['origin'];
   newId: () => string;
 }
 
 /** What makes workers and looks after them, connected. */
 export function wireOrchestrator(config: Config, around: Surroundings) {
-  const { state, registry, processes, roles, admit, newId } = around;
+  const { state, registry, processes, roles, newId } = around;
   const { workspace, orchestrator: settings } = config;
   const store = new WorkerStore(state, processes);
   const terminal = createTerminal({ workspace, programs: distDirectory() });
@@ -40,9 +44,9 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
       server: serverCommand(),
       configFile: config.file,
       workspace,
+      maxAccess: config.maxAccess,
       // Whole seconds, as a model is told them.
-      heartbeatSeconds: Math.max(1, Math.floor(heartbeatOf(settings))),
-      depth: Number(process.env.TROUPE_DEPTH) || 0
+      heartbeatSeconds: Math.max(1, Math.floor(heartbeatOf(settings)))
     }
   });
   const onProblem = logProblem;
@@ -71,7 +75,8 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
     roles,
     settings: { ...settings, workspace, maxAccess: config.maxAccess },
     terms: termsOf(config, processes.self),
-    admit,
+    admission: around.admission,
+    origin: around.origin,
     newId: () => freeId(newId, store)
   });
   return new Orchestrator({ store, attendant, ender, creator, terminal });

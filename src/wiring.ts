@@ -5,15 +5,20 @@ import type { Config } from './config.ts';
 import { AuditViews } from './core/audit/audit-views.ts';
 import { Journal, journalPath } from './core/audit/journal.ts';
 import { createRedactor, secretsIn } from './core/audit/redact.ts';
+import { Rotation } from './core/audit/rotation.ts';
 import { Witness } from './core/changes/witness.ts';
 import { Council } from './core/council/council.ts';
 import { CouncilStore } from './core/council/council-store.ts';
+import { ownerWitnesses } from './core/council/owner.ts';
 import { Summons } from './core/council/summons.ts';
 import type { ApiKeys } from './core/engines/api-keys.ts';
 import type { EngineRegistry } from './core/engines/engine-registry.ts';
 import { readerOf } from './core/engines/template-engine.ts';
+import { Admission } from './core/runs/admission.ts';
+import { Origin } from './core/runs/origin.ts';
 import { RunStore } from './core/runs/run-store.ts';
 import { RunTracker } from './core/runs/run-tracker.ts';
+import { SpawnTimes } from './core/runs/spawn-times.ts';
 import { Spawner } from './core/runs/spawner.ts';
 import { RunStarter } from './core/runs/starter.ts';
 import {
@@ -22,6 +27,8 @@ import {
 } from './core/squads/role-repository.ts';
 import { SquadStore } from './core/squads/squad-store.ts';
 import { Squads } from './core/squads/squads.ts';
+import { removeLeftovers } from './core/state/atomic-file.ts';
+import { Safety } from './core/state/safety.ts';
 import { councilPathOf } from './council-config.ts';
 import { distDirectory } from './dist-directory.ts';
 import { log, logProblem } from './log.ts';
@@ -50,6 +57,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     processes,
     witness,
     engineOf: (record) => readerOf(record, registry),
+    isOurs: (id) => starter.hasStarted(id),
     onChange: () => {
       starter.pump();
       views.touch();
@@ -63,6 +71,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     processes,
     witness,
     settings: { configFile: config.file ?? null, prices: config.prices },
+    capOf: (engine) => registry.settingsOf(engine).maxConcurrent,
     maxConcurrent: config.maxConcurrent,
     maxConcurrentApi: config.maxConcurrentApi,
     onProblem: logProblem,
@@ -70,6 +79,19 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       tracker.look(id).catch(logProblem);
       starter.pump();
     }
+  });
+  const origin = new Origin({ store, processes });
+  const admission = new Admission({
+    origin,
+    maxDepth: config.maxDepth,
+    diskLimitMegabytes: config.diskLimitMegabytes,
+    store,
+    places: starter.places,
+    times: new SpawnTimes({
+      root: state,
+      place: processes.self.place,
+      most: config.maxSpawnsPerMinute
+    })
   });
   const spawner = new Spawner({
     registry,
@@ -79,21 +101,28 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     processes,
     tracker,
     starter,
+    origin,
+    admission,
     repositories,
     settings: {
       workspace,
       configFile: config.file ?? null,
       prices: config.prices,
       maxAccess: config.maxAccess,
-      maxDepth: config.maxDepth,
       outputLimitBytes: config.outputLimitMegabytes * 1024 * 1024,
-      onDisconnect: config.onDisconnect,
-      depth: Number(process.env.TROUPE_DEPTH) || 0,
-      parent: process.env.TROUPE_AGENT_ID ?? null
+      onDisconnect: config.onDisconnect
     }
+  });
+  const rotation = new Rotation({
+    journal: journal.path,
+    maximumBytes: config.journal.megabytes * 1024 * 1024,
+    lock: join(state, 'rotation', 'lock'),
+    witnesses: processes,
+    onProblem: logProblem
   });
   const views = new AuditViews({
     journal,
+    rotation,
     logDirectory,
     workspace,
     maximumEntries: config.iac.entries,
@@ -117,7 +146,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     workspace,
     settings: squadSettingsOf(config.squad, workspace),
     squads: new SquadStore(state),
-    admit: () => spawner.admit(),
+    admission,
     spawn: async (request) => {
       const spawned = await spawner.spawn(request);
       views.touch();
@@ -150,17 +179,37 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     registry,
     processes,
     roles,
-    admit: () => spawner.admit(),
+    admission,
+    origin,
     newId: () => store.newId(null)
   });
+  const tidied = [store.drafts, logDirectory, join(logDirectory, 'archive')];
   return {
+    safety: new Safety(workspace, councilStore.file.path, logProblem),
     store,
+    origin,
     orchestrator,
     council: new Council({ store: councilStore, witnesses: processes }),
+    /** The council as one of several clients of this process has it. */
+    councilOf: (session: string, isThere: (session: string) => boolean) =>
+      new Council({
+        store: councilStore,
+        witnesses: ownerWitnesses(processes, session, isThere)
+      }),
     councilStore,
     summons,
-    closeCouncils: () => {
+    letGo: () => {
+      store.spare.close();
+      rotation.close();
       for (const known of councils.values()) known.close();
+    },
+    /** Takes away what killed servers left half-written. */
+    tidy: () => {
+      try {
+        for (const directory of tidied) removeLeftovers(directory);
+      } catch (problem) {
+        logProblem(problem);
+      }
     },
     squads,
     processes,

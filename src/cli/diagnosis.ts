@@ -12,7 +12,7 @@ export interface Diagnosis extends Findings {
 }
 
 interface Findings extends Surroundings {
-  /** False: a plugin or a role does not load, or a setting does not hold. */
+  /** False: something does not load or hold, or what is ours is not safe. */
   ok: boolean;
   version: string;
   workspace: string;
@@ -24,9 +24,10 @@ interface Findings extends Surroundings {
 }
 
 export function nextSteps(found: Findings): string[] {
-  const { config, node, directories, faults, squads, engines } = found;
+  const { config, node, directories, unsafe, faults, squads, engines } = found;
   const steps: string[] = [];
   if (config.problem !== null) steps.push(config.problem);
+  if (unsafe !== null) steps.push(oneLine(unsafe));
   for (const { plugin, problem } of faults)
     steps.push(
       `Mend the plugin ${plugin}, or take it out of "plugins": ${oneLine(problem)}`
@@ -60,7 +61,7 @@ export async function printDiagnosis(found: Diagnosis): Promise<void> {
 
 function surroundingLines(found: Findings): string[] {
   const { green, red, yellow } = colorsFor(process.stdout);
-  const { node, config, tmux, workspace, directories, squads } = found;
+  const { node, config, tmux, workspace, directories, unsafe, squads } = found;
   const nodeText = `${node.version} (needs ${node.required} or newer)`;
   const configText = config.problem
     ? red('not valid')
@@ -78,6 +79,7 @@ function surroundingLines(found: Findings): string[] {
         state === 'not writable' ? red(state) : state
       )
     ),
+    ...(unsafe === null ? [] : [line('state', red('not safe'))]),
     line('tmux', tmuxText),
     ...(squads.length > 0 ? [line('squads', red('at fault'))] : [])
   ];

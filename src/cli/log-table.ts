@@ -1,13 +1,19 @@
 import { z } from 'zod';
 import { utc } from '../core/audit/entry.ts';
 import type { Host } from '../host.ts';
+import { amount } from './amounts.ts';
 import { colorsFor, statusColor } from './output.ts';
-import { type Cell, columns } from './table.ts';
-import { dollars, duration, oneLine } from './text.ts';
+import { alignedRows, type Cell, type Column, table } from './table.ts';
+import { dollars, duration } from './text.ts';
 
-/** The same for every batch, so that followed lines stay aligned. */
-const widths = [23, 9, 8, 12];
-const heading = ['TIME', 'EVENT', 'AGENT', 'ENGINE', 'WHAT'];
+/** With widths, so that lines that are followed stay aligned. */
+const shownColumns: Column[] = [
+  { heading: 'TIME (UTC)', minimum: 19 },
+  { heading: 'EVENT', minimum: 9 },
+  { heading: 'AGENT', minimum: 8 },
+  { heading: 'ENGINE', minimum: 12, least: 8, goes: 1 },
+  { heading: 'WHAT', least: 14 }
+];
 
 const basics = { at: z.iso.datetime(), agent_id: z.string() };
 const status = z.enum([
@@ -33,6 +39,12 @@ const shownRecord = z.discriminatedUnion('type', [
   }),
   z.object({
     ...basics,
+    type: z.literal('cleaned'),
+    bytes: z.number(),
+    completed_at: z.string().nullable()
+  }),
+  z.object({
+    ...basics,
     type: z.literal('finished'),
     status,
     duration_ms: z.number(),
@@ -45,39 +57,46 @@ type ShownRecord = z.output<typeof shownRecord>;
 
 /** Lines of the journal as a table for people. */
 export function logTable(host: Host, lines: string[]): string {
-  const { dim } = colorsFor(process.stdout);
-  const head: Cell[] = heading.map((text) => ({ text, color: dim }));
-  return columns([head, ...rowsOf(host, lines)], widths);
+  return table(shownColumns, rowsOf(host, lines));
 }
 
 /** The same without heading. */
 export function logLines(host: Host, lines: string[]): string {
-  return columns(rowsOf(host, lines), widths);
+  return alignedRows(shownColumns, rowsOf(host, lines));
 }
 
 function rowsOf(host: Host, lines: string[]): Cell[][] {
-  return lines.map((line) => {
-    const { data } = shownRecord.safeParse(JSON.parse(line));
-    return data ? rowOf(host, data) : unknownRow(line);
-  });
+  const records = lines.map(
+    (line) => shownRecord.safeParse(JSON.parse(line)).data
+  );
+  const spawned = new Map(
+    records.flatMap((record) =>
+      record?.type === 'spawned' ? [[record.agent_id, record.engine]] : []
+    )
+  );
+  const engineOf = (id: string) =>
+    spawned.get(id) ?? host.store.recordOf(id)?.engine ?? '-';
+  return records.map((record, index) =>
+    record ? rowOf(record, engineOf) : unknownRow(lines[index] ?? '')
+  );
 }
 
-function rowOf(host: Host, record: ShownRecord): Cell[] {
-  const engine =
-    record.type === 'spawned'
-      ? record.engine
-      : (host.store.recordOf(record.agent_id)?.engine ?? '-');
+function rowOf(
+  record: ShownRecord,
+  engineOf: (agentId: string) => string
+): Cell[] {
   return [
-    utc(record.at),
+    // The heading says of what zone.
+    utc(record.at).replace(' UTC', ''),
     eventOf(record),
-    oneLine(record.agent_id),
-    oneLine(engine),
-    oneLine(whatOf(record))
+    record.agent_id,
+    engineOf(record.agent_id),
+    whatOf(record)
   ];
 }
 
 function unknownRow(line: string): Cell[] {
-  return ['-', '?', '-', '-', oneLine(line)];
+  return ['-', '?', '-', '-', line];
 }
 
 function eventOf(record: ShownRecord): Cell {
@@ -87,6 +106,8 @@ function eventOf(record: ShownRecord): Cell {
       return 'spawned';
     case 'cancel_requested':
       return { text: 'cancel', color: colors.dim };
+    case 'cleaned':
+      return { text: 'cleaned', color: colors.dim };
     case 'finished':
       return { text: record.status, color: statusColor(colors, record.status) };
   }
@@ -98,6 +119,8 @@ function whatOf(record: ShownRecord): string {
       return record.task;
     case 'cancel_requested':
       return record.reason ?? '(no reason given)';
+    case 'cleaned':
+      return `${amount(record.bytes)} removed from .agents/spawns/`;
     case 'finished': {
       const seconds = duration(record.duration_ms / 1000);
       const effort = [seconds, dollars(record.cost_usd)].filter(Boolean);

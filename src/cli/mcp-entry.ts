@@ -1,3 +1,4 @@
+import './plain-schemas.ts';
 import { runCouncilMcp } from './commands/council-mcp.ts';
 import { runMcp } from './commands/mcp.ts';
 

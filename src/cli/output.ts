@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import picocolors from 'picocolors';
+import type { WorkerStatus } from '../core/orchestrator/records.ts';
 import type { RunStatus } from '../core/runs/run.ts';
 import { onTerminal } from './text.ts';
 
@@ -7,18 +8,26 @@ export type Colors = ReturnType<typeof picocolors.createColors>;
 
 /** One line of diagnostics. Results go to `print`. */
 export function tell(message: string): void {
-  process.stderr.write(`troupe: ${message}\n`);
+  process.stderr.write(`troupe: ${onTerminal(message)}\n`);
+}
+
+let isPrinted = false;
+
+/** Whether a result was begun to be printed. */
+export function hasPrinted(): boolean {
+  return isPrinted;
 }
 
 /** A result, on stdout; settles when the reader has taken it. */
 export function print(text: string | Buffer): Promise<void> {
+  isPrinted = true;
   return new Promise((resolve) => {
     process.stdout.write(text, () => resolve());
   });
 }
 
-/** One JSON document. */
-export function printJson(value: unknown): Promise<void> {
+/** One JSON document, as src/cli/json/ says it. */
+export function printJson<Document>(value: Document): Promise<void> {
   return print(`${JSON.stringify(value, null, 2)}\n`);
 }
 
@@ -57,22 +66,34 @@ export function colorsFor(stream: { isTTY?: boolean }): Colors {
   return picocolors.createColors(!NO_COLOR && (forced || able));
 }
 
-/** Green is done, red failed, yellow not sure yet or out of time. */
+/**
+ * Green is well or done, red failed, yellow at work, not sure yet or out of
+ * time.
+ */
 export function statusColor(
   colors: Colors,
-  status: RunStatus
+  status: RunStatus | WorkerStatus
 ): (text: string) => string {
   switch (status) {
     case 'completed':
+    case 'ready':
       return colors.green;
     case 'failed':
+    case 'crashed':
       return colors.red;
     case 'running':
     case 'timeout':
     case 'interrupted':
+    case 'starting':
+    case 'busy':
+    case 'stalled':
       return colors.yellow;
     case 'queued':
     case 'canceled':
+    case 'stopped':
       return colors.dim;
+    // Somebody has put another word into a file of ours.
+    default:
+      return String;
   }
 }

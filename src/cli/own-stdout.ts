@@ -12,6 +12,8 @@ export function ownStdout(): Writable {
     decodeStrings: false,
     write: (json, encoding, done) => void write(escaped(json), encoding, done)
   });
+  // A client that is gone: whoever listens to the real stdout knows as well.
+  stdout.on('error', () => undefined);
   // With a slow reader every answer that waits listens for its turn.
   return stdout.setMaxListeners(0);
 }

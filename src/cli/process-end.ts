@@ -21,6 +21,8 @@ export interface Interruption {
   signal: AbortSignal;
   /** 128 + number of the signal, as shells count. */
   exitCode: () => number | undefined;
+  /** What is still to be done at a second signal, which ends us at once. */
+  beforeEnd: (work: () => void) => void;
 }
 
 const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -29,11 +31,21 @@ const signals = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 export function catchInterruption(): Interruption {
   const controller = new AbortController();
   let exitCode: number | undefined;
+  let last = () => {};
   for (const [name, code] of Object.entries(signals))
     process.on(name, () => {
-      if (exitCode !== undefined) process.exit(code);
+      if (exitCode !== undefined) {
+        last();
+        process.exit(code);
+      }
       exitCode = code;
       controller.abort();
     });
-  return { signal: controller.signal, exitCode: () => exitCode };
+  return {
+    signal: controller.signal,
+    exitCode: () => exitCode,
+    beforeEnd: (work) => {
+      last = work;
+    }
+  };
 }

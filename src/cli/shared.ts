@@ -46,6 +46,7 @@ export async function withHost<Result>(
   adjust: (config: Config) => Config = (config) => config
 ): Promise<Result> {
   const host = await createHost(adjust(await loadConfig(flags)));
+  host.safety.check();
   await host.attend();
   try {
     return await work(host);

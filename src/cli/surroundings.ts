@@ -2,11 +2,14 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Host } from '../host.ts';
 import { probeProgram } from './probe-program.ts';
+import { describeError } from './shared.ts';
 
 /** Where the host works, apart from engines. */
 export interface Surroundings {
   node: { version: string; required: string; ok: boolean };
   directories: DirectoryCheck[];
+  /** Why what is ours in the workspace, or the council, may not be used. */
+  unsafe: string | null;
   /** Null when it is not installed. */
   tmux: { path: string; version: string | null } | null;
 }
@@ -26,6 +29,7 @@ export async function checkSurroundings(host: Host): Promise<Surroundings> {
     directories: ['logs', '.agents'].map((name) =>
       checkDirectory(join(workspace, name))
     ),
+    unsafe: checkSafety(host),
     tmux: await checkTmux(host)
   };
 }
@@ -46,6 +50,15 @@ function checkDirectory(path: string): DirectoryCheck {
     return { path, state: 'not writable' };
   }
   return { path, state: there ? 'writable' : 'created when needed' };
+}
+
+function checkSafety({ safety }: Host): string | null {
+  try {
+    safety.check(true);
+    return null;
+  } catch (error) {
+    return describeError(error);
+  }
 }
 
 async function checkTmux(host: Host): Promise<Surroundings['tmux']> {

@@ -1,57 +1,108 @@
+import { fitColumns, gap, type Yielding } from './fit-columns.ts';
 import { colorsFor } from './output.ts';
-import { shorten, widthOf } from './text.ts';
+import { oneLine, shorten, widthOf } from './text.ts';
 
-/** A text, or a text with its colour. */
+/** A text from anywhere, or one with its colour: it is shown on one line. */
 export type Cell = string | { text: string; color: (text: string) => string };
 
-const gap = '  ';
-const narrowestLast = 20;
+/** A heading, and what becomes of its column where there is little room. */
+export interface Column extends Yielding {
+  heading: string;
+  /** Numbers are read from the right. */
+  align?: 'right';
+  /** At least so wide, so that tables printed one by one are aligned. */
+  minimum?: number;
+}
+
+/** The last of columns that do not say how far they can be cut. */
+const leastOfLast = 20;
 
 /** Aligned columns under a heading. */
-export function table(heading: string[], rows: Cell[][]): string {
+export function table(head: (string | Column)[], rows: Cell[][]): string {
   const { dim } = colorsFor(process.stdout);
-  return columns([heading.map((text) => ({ text, color: dim })), ...rows]);
+  const columns = head.map(columnOf);
+  const headings = columns.map(({ heading }) => ({
+    text: heading,
+    color: dim
+  }));
+  return alignedRows(columns, [headings, ...rows]);
 }
 
 /**
- * Aligned columns. On a terminal the last one is cut to the width there is;
- * in a pipe nothing is.
+ * Aligned columns. On a terminal they are cut, and those of least worth left
+ * out, so that each line fits; in a pipe they are whole.
  */
-export function columns(lines: Cell[][], minimum: number[] = []): string {
-  const widths = (lines[0] ?? []).map((_, column) =>
-    Math.max(
-      minimum[column] ?? 0,
-      ...lines.map((line) => widthOf(textOf(line[column] ?? '')))
+export function alignedRows(
+  columns: Column[],
+  lines: Cell[][],
+  room = roomOn(process.stdout)
+): string {
+  const calm = lines.map((line) => line.map(onOneLine));
+  const wanting = columns.map((column, index) => ({
+    ...column,
+    width: Math.max(
+      column.minimum ?? 0,
+      widest(calm.map((line) => line[index] ?? ''))
     )
+  }));
+  const widths = fitColumns(wanting, room);
+  return calm
+    .map((line) => {
+      const cells = columns.flatMap(({ align }, index) => {
+        const width = widths[index];
+        if (width === undefined) return [];
+        return [placed(line[index] ?? '', width, align)];
+      });
+      return `${cells.join(gap).trimEnd()}\n`;
+    })
+    .join('');
+}
+
+/** Aligned columns without headings, of which the last can be cut. */
+export function columns(lines: Cell[][]): string {
+  const [first = []] = lines;
+  return alignedRows(
+    first.map((_, index) => columnOf('', index, first)),
+    lines
   );
-  const before = widths.slice(0, -1);
-  const room = process.stdout.isTTY
-    ? process.stdout.columns - sum(before) - gap.length * before.length
-    : Number.POSITIVE_INFINITY;
-  const last = Math.max(narrowestLast, room);
-  const cells = (line: Cell[]) =>
-    line.map((cell, column) =>
-      column < before.length
-        ? inColor(cell, textOf(cell).padEnd(padOf(cell, widths[column] ?? 0)))
-        : inColor(cell, shorten(textOf(cell), last))
-    );
-  return lines.map((line) => `${cells(line).join(gap).trimEnd()}\n`).join('');
+}
+
+function columnOf(
+  column: string | Column,
+  index: number,
+  all: unknown[]
+): Column {
+  if (typeof column !== 'string') return column;
+  const isLast = index === all.length - 1;
+  return { heading: column, ...(isLast ? { least: leastOfLast } : {}) };
+}
+
+/** Some terminals do not say how wide they are. */
+function roomOn({ isTTY, columns }: NodeJS.WriteStream): number {
+  return isTTY ? columns || 80 : Number.POSITIVE_INFINITY;
+}
+
+function onOneLine(cell: Cell): Cell {
+  return typeof cell === 'string'
+    ? oneLine(cell)
+    : { ...cell, text: oneLine(cell.text) };
+}
+
+/** There may be more cells than a call can have arguments. */
+function widest(cells: Cell[]): number {
+  return cells.reduce(
+    (width, cell) => Math.max(width, widthOf(textOf(cell))),
+    0
+  );
 }
 
 function textOf(cell: Cell): string {
   return typeof cell === 'string' ? cell : cell.text;
 }
 
-function inColor(cell: Cell, text: string): string {
-  return typeof cell === 'string' ? text : cell.color(text);
-}
-
-/** `padEnd` counts code units; the eye counts columns. */
-function padOf(cell: Cell, width: number): number {
-  const text = textOf(cell);
-  return width + text.length - widthOf(text);
-}
-
-function sum(numbers: number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
+function placed(cell: Cell, width: number, align?: 'right'): string {
+  const text = shorten(textOf(cell), width);
+  const rest = ' '.repeat(Math.max(0, width - widthOf(text)));
+  const shown = typeof cell === 'string' ? text : cell.color(text);
+  return align === 'right' ? `${rest}${shown}` : `${shown}${rest}`;
 }

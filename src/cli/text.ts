@@ -2,9 +2,11 @@
 const unruly =
   /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
+const colours = /\u001b\[[0-9;]*m/g;
+
 /** A text from outside on one line, harmless on a terminal. */
 export function oneLine(text: string): string {
-  return text.replace(unruly, ' ').trim();
+  return text.replace(colours, '').replace(unruly, ' ').trim();
 }
 
 /** Text for a terminal: lines and tabs stay, what could steer it goes. */
@@ -22,8 +24,28 @@ export function duration(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
+/** The same where there is little room: `0.4s`, `12s`, `3m 5s`, `2h 4m`. */
+export function shortDuration(seconds: number): string {
+  return duration(seconds)
+    .replace(' min', 'm')
+    .replace(/ ([sh])/g, '$1');
+}
+
+/** As long ago on a terminal; in a pipe, which may be read later, as it is. */
+export function when(
+  iso: string,
+  { isTTY }: { isTTY?: boolean } = process.stdout
+): string {
+  return isTTY ? ago(iso) : iso;
+}
+
+/** `1 agent`, `3 agents`. */
+export function counted(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`;
+}
+
 /** `just now`, `3 min ago`, `2 d ago`. */
-export function ago(iso: string, now = Date.now()): string {
+function ago(iso: string, now = Date.now()): string {
   const seconds = (now - Date.parse(iso)) / 1000;
   if (seconds < 5) return 'just now';
   if (seconds < 60) return `${Math.floor(seconds)} s ago`;

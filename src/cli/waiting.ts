@@ -1,7 +1,7 @@
-import { unknownAgent } from '../core/runs/continue-run.ts';
 import type { Run } from '../core/runs/run.ts';
 import type { WaitResult } from '../core/runs/waiter.ts';
 import type { Host } from '../host.ts';
+import { noSuchAgent } from './agent-id.ts';
 
 export interface Waiting {
   agentIds: string[];
@@ -24,6 +24,8 @@ export async function waitWatching(
   { agentIds, mode, timeoutMs, signal, onLook }: Waiting
 ): Promise<WaitResult> {
   const began = performance.now();
+  // One that has ended may be cleaned away while the others are waited for.
+  const ended = new Map<string, Run>();
   for (;;) {
     const left = timeoutMs - (performance.now() - began);
     const result = await host.wait({
@@ -32,14 +34,16 @@ export async function waitWatching(
       timeoutMs: Math.max(0, Math.min(sliceMs, left)),
       signal
     });
-    const { finished, waiting } = result;
+    const { waiting } = result;
+    for (const run of result.finished) ended.set(run.record.agent_id, run);
+    const finished = agentIds.flatMap((id) => ended.get(id) ?? []);
     await onLook(finished, waiting);
     const enough =
       waiting.length === 0 || (mode === 'any' && finished.length > 0);
     const known = [...finished, ...waiting].map((run) => run.record.agent_id);
     const stranger = agentIds.find((id) => !known.includes(id));
-    if (stranger !== undefined) throw unknownAgent(stranger);
+    if (stranger !== undefined) throw noSuchAgent(stranger, host);
     if (enough || left <= sliceMs || signal.aborted)
-      return { ...result, elapsedMs: performance.now() - began };
+      return { ...result, finished, elapsedMs: performance.now() - began };
   }
 }

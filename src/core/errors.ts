@@ -12,6 +12,9 @@ export const hostErrorCodes = [
   'cwd_missing',
   'no_repository',
   'depth_limit',
+  'at_capacity',
+  'spawn_rate',
+  'disk_limit',
   'no_session',
   'unknown_role',
   'unknown_squad',
@@ -33,8 +36,10 @@ export const hostErrorCodes = [
   'terminal_failed',
   'state_invalid',
   'state_locked',
+  'state_unsafe',
   'storage_full',
   'storage_unwritable',
+  'system_limit',
   'config_invalid',
   'internal'
 ] as const;
@@ -97,6 +102,8 @@ export function storageError(
 ): unknown {
   const code = errnoOf(error);
   if (code === undefined || error instanceof HostError) return error;
+  const exhausted = limitError(error);
+  if (exhausted) return exhausted;
   // A program that the system would not start says nothing of a disk.
   if (/^spawn/.test(String(Reflect.get(Object(error), 'syscall'))))
     return error;
@@ -111,4 +118,34 @@ export function storageError(
         `${path} cannot be written (${code}).`,
         hints.unwritable
       );
+}
+
+/** What the system has no more of, by the name of its error. */
+const exhaustions: Record<string, string> = {
+  EMFILE: 'This server may open no more files',
+  ENFILE: 'The system can open no more files',
+  EAGAIN: 'The system starts no more processes for this account',
+  ENOMEM: 'The system has no memory left'
+};
+
+/** An error that says so, when the system has run out of something. */
+export function limitError(error: unknown): HostError | undefined {
+  const code = errnoOf(error) ?? '';
+  const what = exhaustions[code];
+  return what === undefined
+    ? undefined
+    : new HostError(
+        'system_limit',
+        `${what} (${code}).`,
+        'Call again when some agents have ended, or raise the limit (ulimit -n, ulimit -u); what runs goes on.'
+      );
+}
+
+/**
+ * For what may be missing: then there is nothing.
+ * @throws what says that we could not look, as without a free descriptor
+ */
+export function absentUnlessLimited(error: unknown): undefined {
+  if (limitError(error)) throw error;
+  return undefined;
 }

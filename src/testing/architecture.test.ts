@@ -88,10 +88,14 @@ test('the core knows node, the contract, itself and pure libraries', () => {
 });
 
 test('plugins know the types of the contract, and their own SDK lazily', () => {
+  const isSdk = (path: string) => path.startsWith('plugins/sdk/');
   const isAllowed = (found: Import) =>
     isBuiltin(found) ||
     (found.target === 'src/plugin.ts' && found.typeOnly) ||
-    found.target.startsWith('plugins/') ||
+    (found.target.startsWith('plugins/') &&
+      (!isSdk(found.target) || found.lazy)) ||
+    // What of it is used; nothing else is in there.
+    (isSdk(found.from) && !found.target.startsWith('src/')) ||
     // A program of its own, which the server only starts.
     programs.includes(found.from) ||
     (!found.target.startsWith('src/') && (found.lazy || found.typeOnly));

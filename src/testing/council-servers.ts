@@ -42,7 +42,7 @@ export async function startCouncilServer(
 
 /** The council's file, which is there and whole. */
 export function councilIn(path: string): CouncilState {
-  return stateSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
+  return stateSchema().parse(JSON.parse(readFileSync(path, 'utf8')));
 }
 
 /** Lock, rights and half-written files beside the council's file. */

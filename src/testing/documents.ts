@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { join } from 'node:path';
 
 export const packageRoot = join(import.meta.dirname, '..', '..');
 
@@ -9,20 +9,31 @@ export interface MarkdownDocument {
   text: string;
 }
 
-const directories = ['.', 'docs', 'plugins', 'examples'];
-
 /** The documents people read: those of the root, docs/ and what has its own. */
 export function documents(): MarkdownDocument[] {
-  const examples = readdirSync(join(packageRoot, 'examples'), {
+  return [
+    ...markdownIn('.'),
+    ...markdownBelow('docs'),
+    ...markdownIn('plugins'),
+    ...markdownBelow('examples'),
+    ...markdownBelow('integrations')
+  ].map(documentAt);
+}
+
+function markdownIn(directory: string): string[] {
+  return readdirSync(join(packageRoot, directory))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(directory, name));
+}
+
+function markdownBelow(directory: string): string[] {
+  const inner = readdirSync(join(packageRoot, directory), {
     withFileTypes: true
-  })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => join('examples', name));
-  return [...directories, ...examples].flatMap((directory) =>
-    readdirSync(join(packageRoot, directory))
-      .filter((name) => name.endsWith('.md'))
-      .map((name) => documentAt(join(directory, name)))
-  );
+  }).filter((entry) => entry.isDirectory());
+  return [
+    ...markdownIn(directory),
+    ...inner.flatMap(({ name }) => markdownBelow(join(directory, name)))
+  ];
 }
 
 export function documentAt(path: string): MarkdownDocument {
@@ -71,40 +82,5 @@ export function rowsIn(text: string): string[][] {
           .split('|')
           .map((cell) => cell.trim())
       )
-  );
-}
-
-/** Links to files of ours that are not there, or to headings that are not. */
-export function brokenLinks(document: MarkdownDocument): string[] {
-  const prose = document.text.replace(/^(`{3,})[\s\S]*?^\1$/gm, '');
-  const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(
-    ([, target = '']) => target
-  );
-  return links
-    .filter((target) => !/^[a-z]+:/.test(target))
-    .filter((target) => !leadsSomewhere(document, target));
-}
-
-function leadsSomewhere(from: MarkdownDocument, target: string): boolean {
-  const [file = '', anchor] = target.split('#');
-  const path =
-    file === ''
-      ? from.path
-      : relative(packageRoot, resolve(packageRoot, dirname(from.path), file));
-  try {
-    const { text } = documentAt(path);
-    return anchor === undefined || anchorsOf(text).includes(anchor);
-  } catch {
-    return false;
-  }
-}
-
-/** As GitHub makes them from headings. */
-function anchorsOf(text: string): string[] {
-  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-      .replaceAll(' ', '-')
   );
 }

@@ -15,6 +15,7 @@ import {
   type Fixture
 } from './contract/check.ts';
 import { declarationChecks } from './contract/declaration.ts';
+import { memberChecks } from './contract/members.ts';
 import { outputChecks } from './contract/output.ts';
 import { recordedChecks } from './contract/recorded.ts';
 import { startChecks } from './contract/start.ts';
@@ -56,6 +57,7 @@ export function describeEngine(
 function checksOf(engine: Engine, fixtures: Fixture[]): Check[] {
   return [
     ...declarationChecks(engine),
+    ...memberChecks(engine),
     ...(engine.kind === 'cli'
       ? [
           ...startChecks(engine),

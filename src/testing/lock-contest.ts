@@ -42,6 +42,8 @@ interface Contender {
   rounds: number;
   /** In thousandths. */
   deaths: number;
+  /** A command that runs it: its words, before those of Node. */
+  under: string[];
 }
 
 /** Takes the lock again and again, and says when it is inside. */
@@ -83,7 +85,9 @@ export async function createLockContest(): Promise<LockContest> {
       writeFileSync(file, `${preamble(bundle)}\n${program}`);
       const { rounds = 1, deaths = 0 } = options;
       const given = [me, arena, String(rounds), String(deaths)];
-      const child = spawn(process.execPath, [file, ...given], {
+      const words = [process.execPath, file, ...given];
+      const [command = '', ...args] = [...(options.under ?? []), ...words];
+      const child = spawn(command, args, {
         stdio: ['ignore', 'ignore', 'inherit']
       });
       started.push(child);

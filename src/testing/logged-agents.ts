@@ -6,6 +6,7 @@ import {
   writeFileSync
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { createProcesses } from '../adapters/child-process/processes.ts';
 import { IacView } from '../core/audit/iac-view.ts';
 import {
   type FinishedRecord,
@@ -13,7 +14,9 @@ import {
   journalPath,
   type SpawnedRecord
 } from '../core/audit/journal.ts';
+import { JournalFiles } from '../core/audit/journal-files.ts';
 import { createRedactor } from '../core/audit/redact.ts';
+import { Rotation } from '../core/audit/rotation.ts';
 import { type ParsedEntry, parseIac } from './iac-parser.ts';
 import { createTempWorkspace } from './temp-workspace.ts';
 
@@ -31,6 +34,14 @@ export function createLog(options: LogOptions = {}) {
   const path = journalPath(logDirectory);
   const heads = join(workspace.path, '.agents', 'heads');
   const journal = new Journal(path, heads, redact);
+  const newRotation = (maximumBytes = 0, problems: unknown[] = []) =>
+    new Rotation({
+      journal: path,
+      maximumBytes,
+      lock: join(workspace.path, '.agents', 'rotation', 'lock'),
+      witnesses: createProcesses(workspace.path),
+      onProblem: (problem) => problems.push(problem)
+    });
   const newView = (changes: LogOptions = {}) => {
     const { maximumEntries = 200, maximumBytes = 4 * 1024 * 1024 } = {
       ...options,
@@ -77,8 +88,25 @@ export function createLog(options: LogOptions = {}) {
       entriesIn(join(logDirectory, 'archive', name))
     );
   return {
-    ...{ workspace, logDirectory, path, heads, journal, redact, newView },
+    ...{
+      workspace,
+      logDirectory,
+      path,
+      heads,
+      journal,
+      redact,
+      newView,
+      newRotation
+    },
     ...{ read, spawn, finish, entries, archived },
+    /** Archives what the journal's file holds. */
+    rotate: () => newRotation().run(),
+    /** Where the segments lie, oldest first. */
+    segments: () =>
+      new JournalFiles(path)
+        .list()
+        .slice(0, -1)
+        .map(({ path: segment }) => segment),
     /** Agents by number, each ended before the next began. */
     run(from: number, to: number) {
       for (let number = from; number < to; number += 1) {
@@ -114,6 +142,19 @@ export function archives(logDirectory: string): string[] {
   } catch {
     return [];
   }
+}
+
+/** The records of an agent, for a writer of its own. */
+export function spawnOf(number: number): SpawnedRecord {
+  const text = `task ${number}`;
+  const prompt = { chars: text.length, text };
+  return { ...spawned, agent_id: agentId(number), task: text, prompt };
+}
+
+export function endOf(number: number): FinishedRecord {
+  const text = `answer ${number}`;
+  const result = { chars: text.length, text };
+  return { ...finished, agent_id: agentId(number), result };
 }
 
 const spawned: SpawnedRecord = {

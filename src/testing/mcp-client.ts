@@ -10,6 +10,8 @@ export interface ServerOptions {
   env?: Record<string, string>;
   clientName?: string;
   cwd?: string;
+  /** A command that runs the server: its words, before those of Node. */
+  under?: string[];
   /** Skip the initialize handshake. */
   raw?: boolean;
 }
@@ -139,15 +141,14 @@ export async function startServer(
   workspace: TempWorkspace,
   options: ServerOptions = {}
 ): Promise<McpClient> {
-  const child = spawn(
-    process.execPath,
-    [troupe, 'mcp', '--workspace', workspace.path, ...(options.flags ?? [])],
-    {
-      cwd: options.cwd ?? workspace.path,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      env: testEnvironment(workspace, options.env)
-    }
-  );
+  const flags = ['--workspace', workspace.path, ...(options.flags ?? [])];
+  const words = [process.execPath, troupe, 'mcp', ...flags];
+  const [command = '', ...args] = [...(options.under ?? []), ...words];
+  const child = spawn(command, args, {
+    cwd: options.cwd ?? workspace.path,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: testEnvironment(workspace, options.env)
+  });
   const client = new McpClient(child);
   if (options.raw) return client;
   await client.request('initialize', {

@@ -1,23 +1,45 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
 import { packageRoot } from './documents.ts';
 import { testEnvironment } from './mcp-client.ts';
 import type { TempWorkspace } from './temp-workspace.ts';
 
+export interface Packed {
+  /** The tarball. */
+  file: string;
+  bytes: number;
+  unpackedBytes: number;
+  /** Paths of the files in it, below the package. */
+  paths: string[];
+}
+
 /** Makes the tarball of a package, as it would be published, in HOME. */
-export function pack(workspace: TempWorkspace, directory: string): string {
-  npm(workspace, directory, [
+export function packed(workspace: TempWorkspace, directory: string): Packed {
+  const told = npm(workspace, directory, [
     'pack',
     '--ignore-scripts',
+    '--json',
     `--pack-destination=${workspace.home}`
   ]);
-  const { name, version } = manifestOf(directory);
-  const file = `${name.replace(/^@/, '').replace('/', '-')}-${version}.tgz`;
-  if (!readdirSync(workspace.home).includes(file))
-    throw new Error(`npm pack made no ${file}`);
-  return join(workspace.home, file);
+  const [made] = packReport.parse(JSON.parse(told));
+  return {
+    file: join(workspace.home, made.filename),
+    bytes: made.size,
+    unpackedBytes: made.unpackedSize,
+    paths: made.files.map(({ path }) => path)
+  };
 }
+
+const packReport = z.tuple([
+  z.object({
+    filename: z.string(),
+    size: z.number(),
+    unpackedSize: z.number(),
+    files: z.array(z.object({ path: z.string() }))
+  })
+]);
 
 /** Installs a tarball into the workspace; nothing is downloaded. */
 export function install(workspace: TempWorkspace, tarball: string): void {
@@ -31,37 +53,23 @@ export function install(workspace: TempWorkspace, tarball: string): void {
   ]);
 }
 
-/**
- * Puts this package into the workspace as npm installs it, but with the
- * dependencies that are here already. Gives its directory.
- */
-export function installOurs(workspace: TempWorkspace): string {
-  const modules = join(workspace.path, 'node_modules');
+/** Puts this package into the workspace as npm does. Gives its directory. */
+export function installOurs(
+  workspace: TempWorkspace,
+  modules = join(workspace.path, 'node_modules')
+): string {
   const troupe = join(modules, 'troupe');
   mkdirSync(troupe, { recursive: true });
-  const tarball = pack(workspace, packageRoot);
-  execFileSync('tar', ['-xzf', tarball, '--strip-components=1', '-C', troupe]);
-  for (const name of Object.keys(manifestOf(troupe).dependencies)) {
-    mkdirSync(dirname(join(modules, name)), { recursive: true });
-    symlinkSync(join(packageRoot, 'node_modules', name), join(modules, name));
-  }
+  const { file } = packed(workspace, packageRoot);
+  execFileSync('tar', ['-xzf', file, '--strip-components=1', '-C', troupe]);
   return troupe;
 }
 
-function npm(workspace: TempWorkspace, cwd: string, args: string[]): void {
-  execFileSync('npm', args, {
+function npm(workspace: TempWorkspace, cwd: string, args: string[]): string {
+  return execFileSync('npm', args, {
     cwd,
     env: testEnvironment(workspace),
-    stdio: ['ignore', 'ignore', 'pipe']
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe']
   });
-}
-
-interface Manifest {
-  name: string;
-  version: string;
-  dependencies: Record<string, string>;
-}
-
-function manifestOf(directory: string): Manifest {
-  return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
 }

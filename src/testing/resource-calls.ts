@@ -15,6 +15,7 @@ const listedSchema = z.strictObject({
     z.strictObject({
       uri: z.string(),
       name: z.string(),
+      title: z.string().optional(),
       description: z.string(),
       mimeType: z.string()
     })

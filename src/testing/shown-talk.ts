@@ -2,9 +2,10 @@ import { expect } from 'vitest';
 import type { McpClient } from './mcp-client.ts';
 
 /**
- * Calls and answers as a page shows them: a block `text` with a tool's name
- * and its input is called, and the block `json` behind it is what comes back.
- * Ids of the page stand for those that come, `…` for anything.
+ * Calls and answers as a page shows them: a block `text` of tools' names with
+ * their inputs is called, one after the other, and the block `json` behind it
+ * is what comes back in the end. Ids of the page stand for those that come,
+ * `…` for anything.
  */
 export class ShownTalk {
   readonly #server: Pick<McpClient, 'call'>;
@@ -18,18 +19,20 @@ export class ShownTalk {
   async play(blocks: { language: string; body: string }[]): Promise<number> {
     let calls = 0;
     for (const [index, { language, body }] of blocks.entries()) {
-      const [, tool, input] = /^([a-z_]+) (\{[\s\S]*\})\s*$/.exec(body) ?? [];
-      if (language !== 'text' || !tool || !input) continue;
-      calls += 1;
-      const { data, text } = await this.#server.call(
-        tool,
-        JSON.parse(this.#real(input))
-      );
-      expect(JSON.parse(text)).toEqual(data);
-      const next = blocks[index + 1];
-      if (next?.language === 'json')
-        this.#compare(JSON.parse(next.body), data, tool);
-      else expect(data.error).toBeUndefined();
+      if (language !== 'text') continue;
+      const shown = callsIn(body);
+      for (const [nth, { tool, input }] of shown.entries()) {
+        calls += 1;
+        const { data, text } = await this.#server.call(
+          tool,
+          JSON.parse(this.#real(input))
+        );
+        expect(JSON.parse(text)).toEqual(data);
+        const next = blocks[index + 1];
+        if (next?.language === 'json' && nth === shown.length - 1)
+          this.#compare(JSON.parse(next.body), data, tool);
+        else expect(data.error).toBeUndefined();
+      }
     }
     return calls;
   }
@@ -61,6 +64,14 @@ export class ShownTalk {
   #real(text: string): string {
     return text.replace(idForm, (id) => this.#ids.get(id) ?? id);
   }
+}
+
+/** Each begins its line, and may go on over others. */
+function callsIn(body: string): { tool: string; input: string }[] {
+  return body.split(/\n(?=[a-z_]+ \{)/).flatMap((call) => {
+    const [, tool, input] = /^([a-z_]+) (\{[\s\S]*\})\s*$/.exec(call) ?? [];
+    return tool && input ? [{ tool, input }] : [];
+  });
 }
 
 const idForm = /\b[0-9a-f]{8}\b/g;

@@ -1,5 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  rmdirSync,
+  rmSync,
+  statfsSync
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -9,6 +15,8 @@ export interface SmallDisk {
   fill: () => void;
   /** Gives back what `fill` took. */
   free: () => void;
+  /** Makes it as small as what is on it, which is full at once; or as before. */
+  setTight: (on: boolean) => void;
   setReadOnly: (on: boolean) => void;
   unmount: () => void;
 }
@@ -45,6 +53,11 @@ export function mountSmallDisk(
       }
     },
     free: () => rmSync(ballast),
+    setTight: (on) => {
+      const { blocks, bfree, bsize } = statfsSync(directory);
+      const used = Math.ceil(((blocks - bfree) * bsize) / 1024);
+      run('mount', '-o', `remount,size=${on ? used : kilobytes}k`);
+    },
     setReadOnly: (on) => {
       run('mount', '-o', `remount,${on ? 'ro' : 'rw'}`);
     },

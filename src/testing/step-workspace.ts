@@ -54,7 +54,9 @@ export function createStepWorkspace(): StepWorkspace {
       command: '/bin/sh'
     }).slice(0, -1)}, args: () => [${JSON.stringify(path('step.sh'))}] };\n`
   );
-  workspace.write('.trouperc.json', '{"plugins": ["./step.mjs"]}');
+  // Hundreds of its agents are started at once.
+  const settings = { plugins: ['./step.mjs'], maxSpawnsPerMinute: 0 };
+  workspace.write('.trouperc.json', JSON.stringify(settings));
   return {
     ...workspace,
     steps: () =>

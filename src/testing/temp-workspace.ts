@@ -24,8 +24,8 @@ export interface TempWorkspace {
 }
 
 /** A real directory tree for one test. */
-export function createTempWorkspace(): TempWorkspace {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-test-')));
+export function createTempWorkspace(parent = tmpdir()): TempWorkspace {
+  const base = realpathSync(mkdtempSync(join(parent, 'troupe-test-')));
   const path = join(base, 'workspace');
   const home = join(base, 'home');
   const bin = join(base, 'bin');

@@ -150,7 +150,7 @@ function lineOf(pid: number): string {
 
 /** Everything that is wrong once all workers of a workspace are deleted. */
 export function aftermath(
-  { path }: OrchestratorStage,
+  { path }: Pick<OrchestratorStage, 'path'>,
   acknowledged: Map<string, string[]>
 ): string[] {
   const state = join(path, '.agents');

@@ -75,7 +75,12 @@ export async function openOffice(
         { builtin: workspace.home, own: workspace.home },
         () => undefined
       ),
-      admit: () => undefined,
+      admission: {
+        checkDepth: () => undefined,
+        checkRate: () => undefined,
+        count: () => undefined
+      },
+      origin: { depth: 0 },
       newId: () => {
         made += 1;
         return made.toString(16).padStart(8, '0');
@@ -97,7 +102,7 @@ export async function openOffice(
     hire: (agentId) => {
       const meta = metaOf(agentId, workspace.path);
       const terms = termsOf(config, processes.self);
-      own.create(meta, { role: '', env: {}, terms }, (folder) => {
+      own.create(meta, { role: '', env: {}, depth: 1, terms }, (folder) => {
         const directory = folder.start(1);
         ensureDirectory(directory);
         writeFileSync(join(directory, 'owner'), JSON.stringify(processes.self));

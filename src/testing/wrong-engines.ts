@@ -11,6 +11,18 @@ const plain = (reply: Reply) => reply;
 /** A change for the worse, the test that fails, and what it says. */
 export const wrongPrograms: [string, object, string, RegExp][] = [
   ['a dash too many', { name: 'x--y' }, 'has a name', /odd dash/],
+  [
+    'a member that is misspelled',
+    { idleTimoutSeconds: 5 },
+    'misspells no member',
+    /is idleTimeoutSeconds meant/
+  ],
+  [
+    'a member within another that is misspelled',
+    { env: { keeps: ['X'] } },
+    'misspells no member',
+    /is env\.keep meant/
+  ],
   ['an instance', { mine: new Instance() }, 'is plain data', /right\.mine/],
   [
     'an alias of an alias',

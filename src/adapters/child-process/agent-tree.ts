@@ -3,15 +3,8 @@ import { join } from 'node:path';
 import type { StopTarget } from '../../core/runs/ports.ts';
 import type { ProcessIdentity } from '../../core/runs/run.ts';
 import { type Claim, claimOf } from '../../core/runs/run-files.ts';
-import {
-  type ProcessEntry,
-  processEnvironments,
-  processTable,
-  thisPlace
-} from './process-table.ts';
-
-/** Set in every agent's environment; children inherit it. */
-const agentMarker = 'TROUPE_AGENT_DIR';
+import type { ProcessSnapshot } from './process-snapshot.ts';
+import { type ProcessEntry, thisPlace } from './process-table.ts';
 
 export interface AgentTree {
   members: ProcessEntry[];
@@ -27,19 +20,21 @@ export interface AgentTree {
  * moved to another group, session or parent. The supervisor and its watchdogs
  * are no members, nor are agents that have a supervisor of their own.
  *
+ * @param claim as it was before the snapshot was taken
  * @param known members seen before: they stay so without their parent
  */
 export function findAgentTree(
   target: StopTarget,
   claim: Claim | undefined,
-  known: Map<number, ProcessEntry>
+  known: Map<number, ProcessEntry>,
+  snapshot: ProcessSnapshot
 ): AgentTree {
-  const table = processTable().filter((entry) => !entry.zombie);
+  const { entries: table } = snapshot;
   const supervisor = find(table, claim?.supervisor);
   const watchdogs = watchdogsOf(table, supervisor, claim?.watchdogs ?? []);
   const spared = supervisor ? [supervisor.pid, ...watchdogs] : [];
   const ours = new Set([...spared, process.pid, 1]);
-  const environments = processEnvironments(youngerPids(table, claim));
+  const markers = snapshot.markersOf(youngerPids(table, claim));
   const session =
     supervisor?.pid ??
     (target.justEnded ? leftSession(table, claim?.supervisor) : undefined);
@@ -47,7 +42,7 @@ export function findAgentTree(
   for (const entry of table) {
     const familiar = known.get(entry.pid)?.start === entry.start;
     const sameSession = session !== undefined && entry.session === session;
-    const marked = markerOf(environments.get(entry.pid)) === target.directory;
+    const marked = markers.get(entry.pid) === target.directory;
     if (familiar || sameSession || marked) inside.add(entry.pid);
   }
   if (supervisor) inside.add(supervisor.pid);
@@ -55,7 +50,7 @@ export function findAgentTree(
   const tree: AgentTree = { members: [], nested: new Set(), spared };
   for (const entry of table) {
     if (!inside.has(entry.pid) || ours.has(entry.pid)) continue;
-    const marker = markerOf(environments.get(entry.pid)) ?? target.directory;
+    const marker = markers.get(entry.pid) ?? target.directory;
     if (marker !== target.directory && isAgent(marker, table, tree.nested))
       tree.nested.add(marker);
     else tree.members.push(entry);
@@ -137,12 +132,4 @@ function addDescendants(
       grown = true;
     }
   }
-}
-
-function markerOf(environment: string | undefined): string | undefined {
-  const prefix = `${agentMarker}=`;
-  return environment
-    ?.split('\0')
-    .find((line) => line.startsWith(prefix))
-    ?.slice(prefix.length);
 }

@@ -9,6 +9,7 @@ import {
   requestStop
 } from '../../core/runs/run-files.ts';
 import { findAgentTree } from './agent-tree.ts';
+import { nextSnapshot } from './process-snapshot.ts';
 import { type ProcessEntry, thisPlace } from './process-table.ts';
 
 export interface KillTimes {
@@ -37,9 +38,11 @@ export async function killTree(
   const began = performance.now();
   const known = new Map<number, ProcessEntry>();
   const nested = new Map<string, Promise<StopReport>>();
-  const look = (): Look => {
+  const look = async (): Promise<Look> => {
+    // First: who has claimed it by now is in the snapshot.
     const claim = claimHere(target);
-    const tree = findAgentTree(target, claim, known);
+    const snapshot = await nextSnapshot();
+    const tree = findAgentTree(target, claim, known, snapshot);
     for (const member of tree.members) known.set(member.pid, member);
     for (const directory of target.withNested ? tree.nested : [])
       if (!nested.has(directory))
@@ -55,7 +58,7 @@ export async function killTree(
     return { members: tree.members, over: !starting && !tree.members.length };
   };
   const terminated = new Set<number>();
-  let seen = look();
+  let seen = await look();
   const graceEnds = began + times.graceMs;
   while (!seen.over && performance.now() < graceEnds) {
     for (const { pid } of seen.members) {
@@ -64,13 +67,13 @@ export async function killTree(
       signal(pid, 'SIGTERM');
     }
     await delay(times.pollMs);
-    seen = look();
+    seen = await look();
   }
   const killEnds = performance.now() + times.killMs;
   while (!seen.over && performance.now() < killEnds) {
     for (const { pid } of seen.members) signal(pid, 'SIGKILL');
     await delay(times.pollMs);
-    seen = look();
+    seen = await look();
   }
   const others = await Promise.all(nested.values());
   const left = seen.members.map((member) => member.pid);

@@ -5,12 +5,18 @@
  *
  * `node supervisor.cjs <folder> <wall> <idle> <limit> <keep|stop> CMD ARGS…`
  */
-import { appendFileSync, openSync, statSync, writeFileSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import spawn from 'cross-spawn';
 import type { StopReason } from '../../core/runs/run.ts';
 import { hasExited, requestStop } from '../../core/runs/run-files.ts';
+import { writeNew } from '../../core/state/atomic-file.ts';
+import {
+  appendTo,
+  openToAppend,
+  writeOver
+} from '../../core/state/own-file.ts';
 import { thisProcess } from './process-table.ts';
 import { killWindowsTree } from './windows.ts';
 
@@ -25,7 +31,7 @@ if (claim()) supervise();
 function claim(): boolean {
   try {
     const text = `${self.pid} ${self.start}\n`;
-    writeFileSync(file('claim'), text, { flag: 'wx', mode: 0o600 });
+    writeNew(file('claim'), text);
     return true;
   } catch {
     return false;
@@ -34,12 +40,12 @@ function claim(): boolean {
 
 function supervise(): void {
   const child = spawn(command, args, {
-    stdio: [0, openSync(file('stdout'), 'a'), openSync(file('stderr'), 'a')],
+    stdio: [0, openToAppend(file('stdout')), openToAppend(file('stderr'))],
     windowsHide: true
   });
-  appendFileSync(file('claim'), `${child.pid ?? ''}\n`);
+  appendTo(file('claim'), `${child.pid ?? ''}\n`);
   child.once('error', (error) => {
-    appendFileSync(file('stderr'), `troupe: ${error.message}\n`);
+    appendTo(file('stderr'), `troupe: ${error.message}\n`);
     end(127);
   });
   child.once('exit', (code, signal) => end(code ?? (signal ? 137 : 1)));
@@ -77,6 +83,6 @@ function stop(why: StopReason): void {
 }
 
 function end(code: number): void {
-  writeFileSync(file('exit'), `${code}\n`, { flag: 'r+' });
+  writeOver(file('exit'), `${code}\n`);
   process.exit(0);
 }

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { errnoOf } from '../../core/errors.ts';
 import type { ProcessIdentity } from '../../core/runs/run.ts';
 import { isThere, isWindows } from './windows.ts';
 
@@ -57,10 +58,15 @@ export function processEnvironments(
   return useProc ? procEnvironments(pids) : psEnvironments();
 }
 
-/** Machine, boot and process namespace of this process. */
+let place: string | undefined;
+
+/** Machine, boot and process namespace of this process: they stay. */
 export function thisPlace(): string {
-  const boot = read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
-  return [hostname(), boot, namespace()].filter(Boolean).join(' ');
+  if (place === undefined) {
+    const boot = read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
+    place = [hostname(), boot, namespace()].filter(Boolean).join(' ');
+  }
+  return place;
 }
 
 export function thisProcess(): ProcessIdentity {
@@ -76,8 +82,13 @@ function ownStart(): string {
   }
 }
 
+let proc: boolean | undefined;
+
+/** Asked for every look at a process, so it is found out once. */
 export function hasProc(): boolean {
-  return process.platform === 'linux' && read('/proc/self/stat') !== undefined;
+  proc ??=
+    process.platform === 'linux' && read('/proc/self/stat') !== undefined;
+  return proc;
 }
 
 /** Windows tells nothing more without a second of PowerShell. */
@@ -89,7 +100,7 @@ function procEntry(pid: number): ProcessEntry | undefined {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   // The program's name stands in parentheses and may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20);
   return {
     pid,
     parent: Number(fields[1]),
@@ -163,10 +174,18 @@ function namespace(): string {
   }
 }
 
+/**
+ * Undefined when there is no such process, or it is not ours to look at.
+ * @throws when we could not look, as without a free descriptor: whoever took
+ *   that for an answer would take the living for dead.
+ */
 function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
+  } catch (error) {
+    if (unreadable.includes(errnoOf(error) ?? '')) return undefined;
+    throw error;
   }
 }
+
+const unreadable = ['ENOENT', 'ESRCH', 'ENOTDIR', 'EACCES', 'EPERM'];

@@ -1,6 +1,8 @@
+import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Processes } from '../../core/runs/ports.ts';
-import type { ProcessIdentity } from '../../core/runs/run.ts';
+import { isSameProcess, type ProcessIdentity } from '../../core/runs/run.ts';
+import { ancestorsOf } from './ancestors.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
 import { processEntry, thisProcess } from './process-table.ts';
@@ -22,9 +24,23 @@ export function createProcesses(programs: string): Processes {
     },
     locate: (command) => locate(command),
     liveness: (identity) => liveness(identity, self),
+    ancestors: () => ancestorsOf(),
     launch: (request) => supervise(request, programs),
-    stop: isWindows ? killWindowsTree : (target) => killTree(target)
+    stop: isWindows ? killWindowsTree : (target) => killTree(target),
+    stopAlone: (directory) => {
+      // There, what was asked to end is gone by then.
+      if (!isWindows) startReaper(join(programs, 'reaper.cjs'), directory);
+    }
   };
+}
+
+function startReaper(reaper: string, directory: string): void {
+  const child = spawn(process.execPath, [reaper, directory, 'canceled'], {
+    detached: true,
+    stdio: 'ignore'
+  });
+  child.on('error', () => undefined);
+  child.unref();
 }
 
 /** Who we are, and whether others live: all that a lock takes. */
@@ -39,6 +55,7 @@ function liveness(
 ): 'alive' | 'dead' | 'unknown' {
   if (identity.place !== self.place)
     return sameMachine(identity, self) ? 'dead' : 'unknown';
+  if (self.start !== '' && isSameProcess(identity, self)) return 'alive';
   try {
     const entry = processEntry(identity.pid);
     if (!entry || entry.zombie) return 'dead';

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
+import { openToAppend } from '../../core/state/own-file.ts';
 import { supervisorScript } from './supervisor-script.ts';
 import { isWindows } from './windows.ts';
 
@@ -12,15 +13,17 @@ import { isWindows } from './windows.ts';
 export function supervise(request: LaunchRequest, programs: string): Launched {
   const [program, args] = supervisorCommand(request, programs);
   const file = (name: string) => join(request.directory, name);
-  const descriptors = [
-    openSync(
-      existsSync(file('stdin')) ? file('stdin') : file('prompt.txt'),
-      'r'
-    ),
-    openSync(file('stdout'), 'a', 0o600),
-    openSync(file('stderr'), 'a', 0o600)
-  ];
+  // One after the other: the next may not be had any more.
+  const descriptors: number[] = [];
   try {
+    descriptors.push(
+      openSync(
+        existsSync(file('stdin')) ? file('stdin') : file('prompt.txt'),
+        'r'
+      )
+    );
+    for (const name of ['stdout', 'stderr'])
+      descriptors.push(openToAppend(file(name)));
     const child = spawn(program, args, {
       cwd: request.cwd,
       env: request.environment,
@@ -28,18 +31,19 @@ export function supervise(request: LaunchRequest, programs: string): Launched {
       windowsHide: true,
       stdio: [...descriptors, ...(request.stopWithUs ? ['pipe' as const] : [])]
     });
+    // First: a system out of descriptors or processes says so right after.
+    const ended = new Promise<void>((resolve, reject) => {
+      child.once('exit', () => resolve());
+      child.once('error', reject);
+    });
     child.unref();
-    const alarm = child.stdio[3];
+    // Whatever the types say: of such a child there is nothing else.
+    const alarm = child.stdio?.[3];
     if (alarm) {
       alarm.on('error', () => undefined);
       if ('unref' in alarm && typeof alarm.unref === 'function') alarm.unref();
     }
-    return {
-      ended: new Promise((resolve, reject) => {
-        child.once('exit', () => resolve());
-        child.once('error', reject);
-      })
-    };
+    return { ended };
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }

@@ -13,6 +13,10 @@
  * - In a terminal the shell leads its session, and dies with it, so that the
  *   kernel hangs up on all the others. What stays nevertheless is ended by the
  *   watchdog, which holds on for that.
+ * - Where the system starts no more processes the shell ends at once, through
+ *   its EXIT trap: then the agent could not start. Not in a terminal, where
+ *   some shells would take that way when they are hung up on; and not in a
+ *   child that is ended before it has let go of our traps.
  * - SIGTERM has a handler (not "ignore", which children would inherit), set
  *   after the watchdogs are forked: one with our handler would miss the signal
  *   that ends it, when an agent ends at once.
@@ -54,8 +58,15 @@ stop() {
   kill -KILL 0
 }
 
-terminal=
+guards= terminal=
 [ ! -t 0 ] || terminal=yes
+forkless() {
+  read -r self rest </proc/self/stat && [ "$self" = "$$" ] || return
+  kill -TERM $guards
+  echo "troupe: the system started no process for it" >&4
+  echo 126 1<>"$dir/exit"
+}
+[ -n "$terminal" ] || trap forkless EXIT
 hung() {
   [ -x "$node" ] && [ -r "$reaper" ] && exec "$node" "$reaper" "$dir" hangup
   stop hangup
@@ -117,6 +128,7 @@ echo "$guards" >>"$dir/claim"
 
 (exec "$@" 2>&4 3<&- 4>&-)
 code=$?
+trap - EXIT
 echo "$code" 1<>"$dir/exit"
 kill -TERM $guards 2>/dev/null
 wait

@@ -1,8 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Comparison, Repositories } from '../../core/changes/ports.ts';
-import { readIfThere, temporaryName } from '../../core/state/atomic-file.ts';
+import {
+  readIfThere,
+  temporaryName,
+  writeNew
+} from '../../core/state/atomic-file.ts';
 import { changedFiles, writePatch } from './compare-trees.ts';
 import { absentAs, git } from './run-git.ts';
 import { createShadow, shadowAt, shadowGit, withOwnIndex } from './shadow.ts';
@@ -49,7 +53,7 @@ const remember: Repositories['remember'] = async (view, signal) => {
       : (await takeTree(shadow, roots, signal)).id
   };
   const draft = temporaryName(join(path, memory));
-  await writeFile(draft, JSON.stringify(remembered), { mode: 0o600 });
+  writeNew(draft, JSON.stringify(remembered));
   await rename(draft, join(path, memory));
   return true;
 };

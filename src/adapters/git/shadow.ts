@@ -1,13 +1,14 @@
 import {
+  chmod,
   copyFile,
   mkdir,
   readdir,
   stat,
-  utimes,
-  writeFile
+  utimes
 } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoOf } from '../../core/errors.ts';
+import { writeNew } from '../../core/state/atomic-file.ts';
 import { absentAs, GitError, git } from './run-git.ts';
 
 /** A repository of ours that borrows a project's files and objects. */
@@ -44,10 +45,10 @@ export async function createShadow(
   for (const folder of ['objects/info', 'refs', 'info'])
     await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
   const written = await settingsOf(directory, signal);
+  writeNew(join(path, 'HEAD'), 'ref: refs/heads/none\n');
+  writeNew(join(path, 'config'), configText(format, written));
+  writeNew(join(path, 'objects/info/alternates'), `${quoted(objects)}\n`);
   await Promise.all([
-    writeFile(join(path, 'HEAD'), 'ref: refs/heads/none\n'),
-    writeFile(join(path, 'config'), configText(format, written)),
-    writeFile(join(path, 'objects/info/alternates'), `${quoted(objects)}\n`),
     copyIfThere(index, join(path, 'index')),
     copySharedIndexes(dirname(index), path),
     copyIfThere(exclude, join(path, 'info/exclude')),
@@ -159,6 +160,8 @@ function configText(format: string, settings: [string, string][]): string {
     '[core]',
     `repositoryformatversion = ${isOld ? 0 : 1}`,
     'bare = false',
+    // Whatever the mask: nobody else is to read what git writes here.
+    'sharedrepository = 0600',
     ...settings.map(([key, value]) => `${key.slice(5)} = ${quoted(value)}`),
     ...(isOld ? [] : ['[extensions]', `objectformat = ${format}`]),
     ''
@@ -189,6 +192,7 @@ async function copyIfThere(from: string, to: string): Promise<void> {
   try {
     const { mtimeMs } = await stat(from);
     await copyFile(from, to);
+    await chmod(to, 0o600);
     const seconds = Math.floor(mtimeMs / 1000);
     await utimes(to, seconds, seconds);
   } catch (error) {

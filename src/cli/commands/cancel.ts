@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { unknownAgent } from '../../core/runs/continue-run.ts';
 import type { Host } from '../../host.ts';
+import { agentIdIn, noSuchAgent } from '../agent-id.ts';
+import type { CancelDocument } from '../json/agent-document.ts';
 import { print, printJson } from '../output.ts';
 import { exitWith } from '../process-end.ts';
 import {
@@ -21,7 +22,7 @@ export function addCancel(program: Command): void {
     program
       .command('cancel')
       .description('stop an agent and every process it started')
-      .argument('<id>', 'see: troupe list')
+      .argument('<id>', 'of an agent, or its beginning; see: troupe list')
       .option('--reason <text>', 'goes into the log')
       .option('--json', 'print JSON')
   )
@@ -39,16 +40,22 @@ export function addCancel(program: Command): void {
 
 async function cancel(
   host: Host,
-  id: string,
+  typed: string,
   { reason, json }: CancelFlags
 ): Promise<number> {
+  const id = agentIdIn(host.store, typed);
   const before = await host.tracker.run(id);
   const run = before?.outcome ? before : await host.cancel(id, reason);
-  if (!run) throw unknownAgent(id);
+  if (!run) throw noSuchAgent(id, host);
   const message = before?.outcome
     ? `It had ended before (${run.status}); nothing was changed.`
     : `It is ${run.status}.`;
-  if (json) await printJson({ agent_id: id, status: run.status, message });
+  if (json)
+    await printJson<CancelDocument>({
+      agent_id: id,
+      status: run.status,
+      message
+    });
   else await print(`${id} ${message}\n`);
   return exitCodes.done;
 }

@@ -8,7 +8,7 @@ import { examples, exitCodes } from '../shared.ts';
  */
 export function createCouncil(): Command {
   const council = new Command('council')
-    .description('A council of agents: several answer one request together.')
+    .description('a council of agents: several answer one request together')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand(false)

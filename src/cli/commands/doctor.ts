@@ -1,15 +1,12 @@
 import type { Command } from 'commander';
-import {
-  type Config,
-  configSchema,
-  loadConfig,
-  workspaceOf
-} from '../../config.ts';
+import { type Config, loadConfig, workspaceOf } from '../../config.ts';
+import { configSchema } from '../../config-schema.ts';
 import { HostError } from '../../core/errors.ts';
 import { createHost, type Host } from '../../host.ts';
 import { version } from '../../version.ts';
 import { type Diagnosis, nextSteps, printDiagnosis } from '../diagnosis.ts';
 import { checkEngine } from '../engine-check.ts';
+import type { DoctorDocument } from '../json/facts-document.ts';
 import { printJson } from '../output.ts';
 import { exitWith } from '../process-end.ts';
 import {
@@ -43,7 +40,7 @@ async function doctor(flags: DoctorFlags): Promise<number> {
   if (problem === null) await host.attend();
   try {
     const diagnosis = await diagnose(host, problem);
-    if (flags.json) await printJson(diagnosis);
+    if (flags.json) await printJson<DoctorDocument>(diagnosis);
     else await printDiagnosis(diagnosis);
     return diagnosis.ok ? exitCodes.done : exitCodes.error;
   } finally {
@@ -63,7 +60,7 @@ async function diagnose(
   ]);
   const whole = registry.faults.length === 0 && squads.length === 0;
   const found = {
-    ok: problem === null && whole,
+    ok: problem === null && surroundings.unsafe === null && whole,
     version,
     workspace: config.workspace,
     config: { file: config.file ?? null, problem },

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Host } from '../../host.ts';
 import { describeAccess, type EngineFacts, factsOf } from '../engine-facts.ts';
+import type { EnginesDocument } from '../json/facts-document.ts';
 import { colorsFor, print, printJson, tell } from '../output.ts';
 import { exitWith } from '../process-end.ts';
 import {
@@ -11,7 +12,7 @@ import {
   type WorkspaceFlags,
   withHost
 } from '../shared.ts';
-import { type Cell, table } from '../table.ts';
+import { type Cell, type Column, table } from '../table.ts';
 
 type EnginesFlags = WorkspaceFlags & JsonFlag;
 
@@ -31,17 +32,27 @@ export function addEngines(program: Command): void {
 async function engines(host: Host, { json }: JsonFlag): Promise<number> {
   const { registry } = host;
   const facts = registry.all().map((engine) => factsOf(host, engine));
-  if (json) await printJson({ engines: facts, faults: registry.faults });
-  else if (facts.length === 0) tell('No engine is offered.');
-  else
-    await print(
-      table(
-        ['NAME', 'KIND', 'AVAILABLE', 'ACCESS', 'TOOL', 'MODELS'],
-        facts.map(row)
-      )
+  if (json)
+    await printJson<EnginesDocument>({
+      engines: facts,
+      faults: registry.faults
+    });
+  else if (facts.length === 0)
+    tell(
+      'No engine is offered. Look at --engines and TROUPE_ENGINES, or run: troupe doctor'
     );
+  else await print(table(columns, facts.map(row)));
   return exitCodes.done;
 }
+
+const columns: Column[] = [
+  { heading: 'NAME' },
+  { heading: 'KIND', goes: 1 },
+  { heading: 'AVAILABLE' },
+  { heading: 'ACCESS', least: 9 },
+  { heading: 'TOOL', least: 12, goes: 2 },
+  { heading: 'MODELS', least: 12, goes: 3 }
+];
 
 function row(facts: EngineFacts): Cell[] {
   const { green, red } = colorsFor(process.stdout);

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { secondsSince } from '../../core/runs/report.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host.ts';
+import type { ListDocument } from '../json/agent-document.ts';
 import { colorsFor, print, printJson, statusColor, tell } from '../output.ts';
 import { exitWith } from '../process-end.ts';
 import {
@@ -13,8 +14,9 @@ import {
   type WorkspaceFlags,
   withHost
 } from '../shared.ts';
-import { type Cell, table } from '../table.ts';
-import { ago, dollars, duration, oneLine } from '../text.ts';
+import { type Cell, type Column, table } from '../table.ts';
+import { dollars, shortDuration, when } from '../text.ts';
+import { listedWorkers, workerJson, workerTable } from '../worker-table.ts';
 
 interface ListFlags extends WorkspaceFlags, JsonFlag {
   limit: number;
@@ -24,8 +26,8 @@ export function addList(program: Command): void {
   addWorkspaceFlags(
     program
       .command('list')
-      .description('agents at work, and those that ended last')
-      .option('--limit <count>', 'how many ended ones', parseCount, 10)
+      .description('agents at work, those that ended last, and workers')
+      .option('--limit <count>', 'how many that ended', parseCount, 10)
       .option('--json', 'print JSON')
   )
     .addHelpText(
@@ -40,24 +42,38 @@ export function addList(program: Command): void {
 async function list(host: Host, { limit, json }: ListFlags): Promise<number> {
   const active = await host.tracker.active();
   const ended = await endedLast(host, limit);
+  const workers = listedWorkers(host, limit);
   if (json) {
     const rows = (status: string) =>
       active.filter((run) => run.status === status).map(describe);
-    await printJson({
+    await printJson<ListDocument>({
       running: rows('running'),
       queued: rows('queued'),
       ended: ended.map(describe),
+      workers: workers.map(workerJson),
       faults: host.registry.faults
     });
-  } else if (active.length + ended.length === 0)
-    tell('There are no agents in this workspace yet. See: troupe run --help');
-  else await print(listTable([...active, ...ended]));
+    return exitCodes.done;
+  }
+  const runs = [...active, ...ended];
+  const tables = [
+    ...(runs.length > 0 ? [listTable(runs)] : []),
+    ...(workers.length > 0 ? [workerTable(workers)] : [])
+  ];
+  if (tables.length > 0) await print(tables.join('\n'));
+  else tell(host.recent(1).length > 0 ? nobodyAtWork : nothingYet);
   return exitCodes.done;
 }
 
+const nothingYet =
+  'There are no agents in this workspace yet. Start one: troupe run claude "explain this repository" (troupe doctor tells which engines are ready)';
+
+const nobodyAtWork =
+  'Nobody is at work. Those that ended are shown with --limit.';
+
 /** Newest first. */
 async function endedLast(host: Host, limit: number): Promise<Run[]> {
-  const ids = await host.recent(limit);
+  const ids = host.recent(limit);
   const runs: Run[] = [];
   for (const id of ids.reverse()) {
     const run = await host.tracker.run(id);
@@ -66,23 +82,31 @@ async function endedLast(host: Host, limit: number): Promise<Run[]> {
   return runs;
 }
 
+const columns: Column[] = [
+  { heading: 'ID' },
+  { heading: 'ENGINE', least: 8 },
+  { heading: 'STATUS' },
+  { heading: 'TIME', goes: 2 },
+  { heading: 'COST', goes: 1 },
+  { heading: 'ENDED', goes: 3 },
+  { heading: 'TASK', least: 16 }
+];
+
 export function listTable(runs: Run[]): string {
-  const heading = ['ID', 'ENGINE', 'STATUS', 'TIME', 'COST', 'WHEN', 'TASK'];
-  return table(heading, runs.map(row));
+  return table(columns, runs.map(row));
 }
 
 function row(run: Run): Cell[] {
   const { record, status, outcome } = run;
   const color = statusColor(colorsFor(process.stdout), status);
-  const when = outcome?.completed_at ?? record.created_at;
   return [
     record.agent_id,
     record.engine,
     { text: status, color },
-    duration(secondsOf(run)),
+    shortDuration(secondsOf(run)),
     dollars(outcome?.cost_usd ?? null) || '-',
-    `${outcome ? 'ended' : 'began'} ${ago(when)}`,
-    oneLine(record.task)
+    outcome ? when(outcome.completed_at) : '-',
+    record.task
   ];
 }
 

@@ -1,10 +1,12 @@
+import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Command, Option } from 'commander';
-import { maximumRecordBytes } from '../../core/audit/journal.ts';
-import { parseRecord } from '../../core/audit/journal-window.ts';
+import type { Fault } from '../../core/audit/chains.ts';
 import { verifyJournal } from '../../core/audit/verify.ts';
-import { LineReader } from '../../core/state/line-reader.ts';
 import type { Host } from '../../host.ts';
+import type { HeadsDocument, VerifyDocument } from '../json/log-document.ts';
+import { lastLines } from '../last-lines.ts';
+import { openBlock } from '../live/agent-block.ts';
 import { logLines, logTable } from '../log-table.ts';
 import { colorsFor, print, printJson, tell } from '../output.ts';
 import {
@@ -73,50 +75,41 @@ export function addLog(program: Command): void {
 async function show(host: Host, flags: LogFlags): Promise<number> {
   const { path } = host.journal;
   const interruption = flags.follow ? catchInterruption() : undefined;
-  const reader = new LineReader(path, maximumRecordBytes);
-  const first = await newLines(reader, flags.lines);
-  if (flags.json) await print(asLines(first));
-  else if (first.length > 0) await print(logTable(host, first));
+  const { lines, newLines } = lastLines(host.journal.files, flags.lines);
+  if (flags.json) await print(asLines(lines));
+  else if (lines.length > 0) await print(logTable(host, lines));
   else if (!flags.follow) tell(`There are no entries in ${path} to show.`);
   return interruption
-    ? follow(host, reader, interruption, flags)
+    ? follow(host, newLines, interruption, flags)
     : exitCodes.done;
 }
 
 const pollMs = 300;
+/** Agents at work are looked at less often than the journal. */
+const looksPerShow = 3;
 
 /** Until interrupted. */
 async function follow(
   host: Host,
-  reader: LineReader,
+  newLines: () => Promise<string[]>,
   { signal, exitCode }: Interruption,
   { json }: LogFlags
 ): Promise<number> {
   host.watch();
-  while (!signal.aborted) {
-    const lines = await newLines(reader);
-    if (lines.length > 0)
-      await print(json ? asLines(lines) : logLines(host, lines));
-    await delay(pollMs, undefined, { signal }).catch(() => undefined);
+  const block = openBlock([process.stdout, process.stderr]);
+  try {
+    for (let look = 0; !signal.aborted; look += 1) {
+      const lines = await newLines();
+      if (block && (lines.length > 0 || look % looksPerShow === 0))
+        await block.show(host, await host.tracker.active());
+      if (lines.length > 0)
+        await print(json ? asLines(lines) : logLines(host, lines));
+      await delay(pollMs, undefined, { signal }).catch(() => undefined);
+    }
+  } finally {
+    block?.close();
   }
   return exitCode() ?? exitCodes.done;
-}
-
-/**
- * The last records that were not read yet. What a killed writer left torn is
- * passed over.
- */
-async function newLines(
-  reader: LineReader,
-  count = Number.POSITIVE_INFINITY
-): Promise<string[]> {
-  const lines: string[] = [];
-  await reader.read((line) => {
-    if (!parseRecord(line)) return;
-    lines.push(line);
-    if (lines.length > count) lines.shift();
-  });
-  return lines;
 }
 
 function asLines(lines: string[]): string {
@@ -130,33 +123,40 @@ async function verify(host: Host, { json }: JsonFlag): Promise<number> {
   const [first] = faults;
   process.exitCode = first ? exitCodes.error : exitCodes.done;
   if (json)
-    await printJson({
+    await printJson<VerifyDocument>({
       ok: first === undefined,
       journal: path,
       records,
       chains: heads.length,
       torn,
+      first_broken_file: first?.file ?? null,
       first_broken_line: first?.line ?? null,
       faults
     });
   else {
     const { green, red } = colorsFor(process.stdout);
     const verdict = first
-      ? red(`First broken line: ${first.line}: ${first.problem}.`)
+      ? red(`First broken line: ${told(first, path)}`)
       : green('Every chain holds.');
     const count = `${path}: records ${records}, chains ${heads.length}, torn lines ${torn}`;
     const more = faults
       .slice(1)
-      .map(({ line, problem }) => `Also line ${line}: ${problem}.\n`);
+      .map((fault) => `Also line ${told(fault, path)}\n`);
     await print(`${count}\n${verdict}\n${more.join('')}`);
   }
   return process.exitCode;
 }
 
+/** Without a name it is a line of the journal's own file. */
+function told({ file, line, problem }: Fault, journal: string): string {
+  const where = file === basename(journal) ? '' : ` of ${file}`;
+  return `${line}${where}: ${problem}.`;
+}
+
 async function heads(host: Host, { json }: JsonFlag): Promise<number> {
   const { path } = host.journal;
   const { heads } = await verifyJournal(path, host.headDirectory);
-  if (json) await printJson({ journal: path, heads });
+  if (json) await printJson<HeadsDocument>({ journal: path, heads });
   else
     await print(
       columns(heads.map(({ writer, n, hash }) => [writer, `${n}`, hash]))

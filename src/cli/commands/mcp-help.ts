@@ -33,8 +33,19 @@ export function addMcpHelp(program: Command): void {
     .option('--process-timeout-ms <n>', 'limit of a member (default: 600000)')
     .option('--execution-mode <mode>', 'parallel or sequential')
     .option('--sequential-delay-ms <n>', 'between two in turn (default: 100)')
+    .optionsGroup('HTTP instead of stdin and stdout (docs/http.md):')
+    .option(
+      '--http [address]',
+      '[[host:]port], 0: any port (default: 127.0.0.1:8377)'
+    )
+    .option('--allow-host <names>', 'Host names that clients may use')
+    .option('--allow-origin <origins>', 'origins of pages that may call')
     .addHelpText(
       'after',
-      examples(['claude mcp add agents -- npx troupe mcp', 'troupe mcp'])
+      examples([
+        'claude mcp add agents -- npx -y troupe mcp',
+        'troupe mcp',
+        'troupe mcp --http 8377'
+      ])
     );
 }

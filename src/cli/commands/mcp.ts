@@ -1,7 +1,7 @@
+import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import {
   type Config,
   hasToolset,
@@ -13,10 +13,15 @@ import { HostError, messageOf } from '../../core/errors.ts';
 import { createHost, type Host } from '../../host.ts';
 import { instructionsFor } from '../../interfaces/mcp/instructions.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
-import { resourcesOf, serve, toolsOf } from '../../interfaces/mcp/server.ts';
+import { offerOf, prospectOf } from '../../interfaces/mcp/offer.ts';
+import { serve } from '../../interfaces/mcp/server.ts';
+import { StdioTransport } from '../../interfaces/mcp/stdio-transport.ts';
 import { log, logProblem } from '../../log.ts';
+import { retainAutomatically } from '../../retain.ts';
 import { checkSquadConfig } from '../../squad-config.ts';
 import { ownStdout, surviveStrays } from '../own-stdout.ts';
+import { keepHeapSmall } from '../small-heap.ts';
+import { takeThreads } from '../take-threads.ts';
 import { serveWorker } from './worker-mcp.ts';
 
 /** Flags of `troupe mcp`. Parsed without the command line's library: start-up counts. */
@@ -37,14 +42,26 @@ export const mcpFlags = {
   'create-chat-template-path': { type: 'string' },
   'process-timeout-ms': { type: 'string' },
   'execution-mode': { type: 'string' },
-  'sequential-delay-ms': { type: 'string' }
+  'sequential-delay-ms': { type: 'string' },
+  http: { type: 'string' },
+  'allow-host': { type: 'string' },
+  'allow-origin': { type: 'string' }
 } as const;
 
 const rootsMs = 500;
 
 /** Serves MCP on stdin and stdout until the client leaves. */
 export async function runMcp(args: string[]): Promise<void> {
-  await serveWith(() => flagsOf(args));
+  await serveWith(() => {
+    const values = valuesOf(args);
+    if (values['allow-host'] ?? values['allow-origin'])
+      throw new HostError(
+        'config_invalid',
+        '--allow-host and --allow-origin are for a server over HTTP.',
+        'Add --http, or leave them out.'
+      );
+    return flagsOf(values);
+  });
 }
 
 /**
@@ -59,14 +76,17 @@ export async function serveWith(
 }
 
 /** Says why there is no server, and ends. */
-function refuse(error: unknown): never {
+export function refuse(error: unknown): never {
   const text = messageOf(error);
   log(error instanceof HostError ? `${text} ${error.hint}` : text);
   process.exit(1);
 }
 
-function flagsOf(args: string[]): Flags {
-  const { values } = parseArgs({ args, options: mcpFlags, strict: true });
+export function valuesOf(args: string[]) {
+  return parseArgs({ args, options: mcpFlags, strict: true }).values;
+}
+
+export function flagsOf(values: ReturnType<typeof valuesOf>): Flags {
   return {
     ...values,
     forSquads: true,
@@ -93,6 +113,8 @@ async function start(
 ): Promise<void> {
   const stdout = ownStdout();
   surviveStrays(logProblem);
+  takeThreads();
+  keepHeapSmall();
   const flags = read();
   const loaded = adjust(await loadConfig(flags));
   if (loaded.toolsets?.includes('worker') || flags.agentId !== undefined)
@@ -121,24 +143,32 @@ async function start(
     return right;
   };
   const where = nowhere ? 'the workspace' : undefined;
+  // Somebody tries it by hand, and would look at nothing.
+  if (isatty(0))
+    log(
+      'this talks to an MCP client, which starts it by itself; Ctrl-C ends it. To set up your client: troupe init'
+    );
   await serve(
     {
       life,
       instructions: instructionsFor(host.registry, host.config, where),
       // Another workspace may have another configuration.
-      mayHaveResources: nowhere || hasToolset(host.config, 'orchestrator'),
+      prospect: nowhere
+        ? { resources: true, prompts: true }
+        : prospectOf(host.config),
       offer: async (server) => {
         const right = nowhere ? await relocate(server) : host;
         right.watch();
-        return { tools: toolsOf(right), resources: resourcesOf(right) };
+        retainAutomatically(right);
+        return offerOf(right);
       }
     },
-    new StdioServerTransport(process.stdin, stdout)
+    new StdioTransport(process.stdin, stdout)
   );
 }
 
 /** @throws HostError `config_invalid` when squads could never run */
-function checkSquads(host: Host): Host {
+export function checkSquads(host: Host): Host {
   const { config, registry } = host;
   if (hasToolset(config, 'squad'))
     checkSquadConfig(config.workspace, config, registry.all());

@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { unknownAgent } from '../../core/runs/continue-run.ts';
+import { noteRead } from '../../core/runs/read-mark.ts';
 import { reportRun } from '../../core/runs/report.ts';
 import type { Host } from '../../host.ts';
+import { agentIdIn, noSuchAgent } from '../agent-id.ts';
 import { describeOutcome, exitCodeOf } from '../outcome.ts';
 import { printFile, printJson, tell } from '../output.ts';
 import { exitWith } from '../process-end.ts';
@@ -26,7 +27,7 @@ export function addResult(program: Command): void {
     program
       .command('result')
       .description('the whole answer of an agent')
-      .argument('<id>', 'see: troupe list')
+      .argument('<id>', 'of an agent, or its beginning; see: troupe list')
       .option('--offset <count>', 'leave out so many characters', parseCount)
       .option('--json', 'print what the MCP tool "result" answers')
   )
@@ -45,12 +46,13 @@ export function addResult(program: Command): void {
 
 async function result(
   host: Host,
-  id: string,
+  typed: string,
   { offset, json }: ResultFlags
 ): Promise<number> {
+  const id = agentIdIn(host.store, typed);
   const run = await host.tracker.run(id);
   if (!run) {
-    const unknown = unknownAgent(id);
+    const unknown = noSuchAgent(id, host);
     if (json)
       await printJson({
         agent_id: id,
@@ -67,6 +69,7 @@ async function result(
     const directory = host.store.directoryOf(id);
     await printFile(join(directory, run.outcome.result_file), offset);
   }
+  if (run.outcome) noteRead(id, host.store);
   if (run.status !== 'completed') tell(describeOutcome(run));
   return process.exitCode;
 }

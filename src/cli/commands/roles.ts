@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { didYouMean } from '../../core/nearest.ts';
 import type { LocatedRole } from '../../core/squads/role-repository.ts';
 import type { Host } from '../../host.ts';
 import { checkRolesDirectory } from '../../squad-config.ts';
@@ -12,8 +13,8 @@ import {
   type WorkspaceFlags,
   withHost
 } from '../shared.ts';
-import { type Cell, table } from '../table.ts';
-import { oneLine, onTerminal } from '../text.ts';
+import { type Cell, type Column, table } from '../table.ts';
+import { onTerminal } from '../text.ts';
 
 interface RolesFlags extends WorkspaceFlags, JsonFlag {
   agentsDirectoryPath?: string;
@@ -59,7 +60,7 @@ async function roles(host: Host, { json }: JsonFlag): Promise<number> {
   if (json) {
     const told = faults.map(({ id, path, problem }) => ({ id, path, problem }));
     await printJson({ roles: found, faults: told });
-  } else await print(table(['ID', 'FROM', 'SETS', 'GOOD FOR'], roles.map(row)));
+  } else await print(table(columns, roles.map(row)));
   return faults.length === 0 ? exitCodes.done : exitCodes.error;
 }
 
@@ -80,7 +81,13 @@ async function role(
   const fault = faults.find((fault) => fault.id === id);
   const problem = fault?.problem ?? 'There is no such role.';
   if (json) await printJson({ id, path: fault?.path ?? null, problem });
-  if (!fault) tell(`There is no role "${id}". See: troupe roles`);
+  if (!fault) {
+    const meant = didYouMean(
+      id,
+      roles.map((role) => role.id)
+    );
+    tell(`There is no role "${id}". ${meant}See: troupe roles`);
+  }
   return exitCodes.error;
 }
 
@@ -98,14 +105,21 @@ function factsOf(role: LocatedRole) {
   };
 }
 
+const columns: Column[] = [
+  { heading: 'ID' },
+  { heading: 'FROM', goes: 1 },
+  { heading: 'SETS', least: 8, goes: 2 },
+  { heading: 'GOOD FOR', least: 20 }
+];
+
 function row(role: LocatedRole): Cell[] {
   const { id, name, description, from, replacesBuiltIn } = role;
   const label = name === id ? '' : name;
   return [
-    oneLine(id),
+    id,
     replacesBuiltIn ? 'replaces built-in' : from,
-    oneLine(settingsOf(role)),
-    oneLine([label, description].filter(Boolean).join(': '))
+    settingsOf(role),
+    [label, description].filter(Boolean).join(': ')
   ];
 }
 

@@ -4,10 +4,12 @@ import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
 import { labelOf } from '../../core/engines/engine-registry.ts';
 import { HostError } from '../../core/errors.ts';
+import { noteRead } from '../../core/runs/read-mark.ts';
 import { reportRun } from '../../core/runs/report.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host.ts';
 import type { Access, Engine } from '../../plugin.ts';
+import { describeMoment, openBlock } from '../live/agent-block.ts';
 import { describeOutcome } from '../outcome.ts';
 import { colorsFor, printFile, printJson, tell } from '../output.ts';
 import {
@@ -121,38 +123,52 @@ function refuseIdleFlags(engine: Engine, flags: RunFlags): void {
 async function follow(
   host: Host,
   agentId: string,
-  { signal }: Interruption
+  { signal, beforeEnd }: Interruption
 ): Promise<Run> {
   host.watch();
+  // Who presses Ctrl-C twice wants it ended all the more.
+  beforeEnd(() => host.processes.stopAlone(host.store.directoryOf(agentId)));
   const began = performance.now();
   const { dim } = colorsFor(process.stderr);
   let shown = '';
-  const onLook = async (_: Run[], [run]: Run[]) => {
+  /** What the block tells now is printed when it is past. */
+  let untold = '';
+  const print = (line: string) => {
+    if (line !== '') process.stderr.write(line);
+  };
+  const run = await host.tracker.run(agentId);
+  if (run && isStarted(run)) tell(describeStart(run));
+  const block = openBlock();
+  const onLook = async (_: Run[], runs: Run[]) => {
+    await block?.show(host, runs);
+    const [run] = runs;
     if (!run) return;
     const now = await describeMoment(host, run);
     if (now === shown) return;
     shown = now;
     const seconds = (performance.now() - began) / 1000;
-    process.stderr.write(dim(`${duration(seconds).padStart(8)}  ${now}\n`));
+    const line = `${dim(`${duration(seconds).padStart(8)}  ${now}`)}\n`;
+    print(block ? untold : line);
+    untold = block ? line : '';
   };
-  const run = await host.tracker.run(agentId);
-  if (run && !run.outcome) tell(describeStart(run));
   const { finished } = await waitWatching(host, {
     agentIds: [agentId],
     mode: 'all',
     timeoutMs: Number.POSITIVE_INFINITY,
     signal,
     onLook
+  }).finally(() => {
+    block?.close();
+    print(untold);
   });
   const ended = finished[0] ?? (await host.cancel(agentId, 'interrupted'));
   if (!ended) throw new Error(`The folder of agent ${agentId} is gone.`);
   return ended;
 }
 
-async function describeMoment(host: Host, run: Run): Promise<string> {
-  if (run.status === 'queued') return 'waiting for a free place';
-  const reply = await host.tracker.reply(run.record.agent_id);
-  return oneLine(reply?.progress ?? 'at work');
+/** It may also have ended by now; of one that never began there is no start. */
+function isStarted({ outcome }: Run): boolean {
+  return !outcome || outcome.started_at !== null;
 }
 
 function describeStart({ record }: Run): string {
@@ -175,9 +191,11 @@ async function conclude(
     run.status === 'completed'
       ? exitCodes.done
       : (interruption.exitCode() ?? exitCodes.failed);
+  const isPrinted = json || interruption.exitCode() === undefined;
   if (json) await printJson(await reportRun(run, host.store, host.tracker));
-  else if (outcome && interruption.exitCode() === undefined)
+  else if (outcome && isPrinted)
     await printFile(join(host.store.directoryOf(id), outcome.result_file));
+  if (isPrinted) noteRead(id, host.store);
   tell(describeOutcome(run));
   return process.exitCode;
 }

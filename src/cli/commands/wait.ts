@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
-import { unknownAgent } from '../../core/runs/continue-run.ts';
+import { noteRead } from '../../core/runs/read-mark.ts';
 import { reportRuns } from '../../core/runs/report.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host.ts';
+import { agentIdIn, noSuchAgent } from '../agent-id.ts';
+import { openBlock } from '../live/agent-block.ts';
 import { describeOutcome, exitCodeOf } from '../outcome.ts';
 import { print, printJson, tell } from '../output.ts';
 import { catchInterruption, exitWith } from '../process-end.ts';
@@ -15,6 +17,7 @@ import {
   type WorkspaceFlags,
   withHost
 } from '../shared.ts';
+import { counted } from '../text.ts';
 import { waitWatching } from '../waiting.ts';
 import { listTable } from './list.ts';
 
@@ -28,7 +31,7 @@ export function addWait(program: Command): void {
     program
       .command('wait')
       .description('wait until agents have ended: those named, or all')
-      .argument('[id...]', 'see: troupe list')
+      .argument('[id...]', 'of agents, or their beginnings; see: troupe list')
       .option('--any', 'return at the first that ends')
       .option('--timeout <seconds>', 'wait no longer than this', parseSeconds)
       .option('--json', 'print JSON, with the answers')
@@ -54,15 +57,20 @@ async function wait(
   const agentIds = await idsToWaitFor(host, named);
   const { signal, exitCode } = catchInterruption();
   if (agentIds.length > 0)
-    tell(`waiting for ${agentIds.length} ${plural(agentIds, 'agent')}`);
+    tell(`waiting for ${counted(agentIds.length, 'agent')}`);
   host.watch();
+  const block = agentIds.length > 0 ? openBlock() : undefined;
+  const announce = announcer(agentIds.length);
   const { finished, waiting, elapsedMs } = await waitWatching(host, {
     agentIds,
     mode: flags.any ? 'any' : 'all',
     timeoutMs: 1000 * (flags.timeout ?? Number.POSITIVE_INFINITY),
     signal,
-    onLook: announcer(agentIds.length)
-  });
+    onLook: async (finished, waiting) => {
+      await block?.show(host, waiting);
+      announce(finished);
+    }
+  }).finally(() => block?.close());
   const interrupted = exitCode();
   if (interrupted !== undefined) {
     tell('no longer waiting; the agents go on');
@@ -70,26 +78,24 @@ async function wait(
   }
   const enough = flags.any && finished.length > 0;
   process.exitCode = exitCodeOf(enough ? finished : [...finished, ...waiting]);
-  if (flags.json)
+  if (flags.json) {
     await printJson({
       status: statusOf(agentIds, waiting, enough === true),
       elapsed_seconds: Math.round(elapsedMs / 100) / 10,
       ...(await reportRuns(finished, host.store, host.tracker)),
       still_running: waiting.map(({ record }) => record.agent_id)
     });
-  else if (agentIds.length === 0) tell('nothing is running');
+    for (const { record } of finished) noteRead(record.agent_id, host.store);
+  } else if (agentIds.length === 0) tell('nothing is running');
   else await print(listTable([...finished, ...waiting]));
   return process.exitCode ?? exitCodes.done;
 }
 
-async function idsToWaitFor(host: Host, named: string[]): Promise<string[]> {
-  for (const id of named) if (!host.store.has(id)) throw unknownAgent(id);
+async function idsToWaitFor(host: Host, typed: string[]): Promise<string[]> {
+  const named = typed.map((id) => agentIdIn(host.store, id));
+  for (const id of named) if (!host.store.has(id)) throw noSuchAgent(id, host);
   if (named.length > 0) return [...new Set(named)];
   return (await host.tracker.active()).map(({ record }) => record.agent_id);
-}
-
-function plural(things: unknown[], word: string): string {
-  return things.length === 1 ? word : `${word}s`;
 }
 
 /** Tells each end once, as it happens. */

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
-import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { thisWitness } from '../../adapters/child-process/processes.ts';
 import type { Config } from '../../config.ts';
 import { HostError } from '../../core/errors.ts';
@@ -8,8 +7,10 @@ import { writePayload } from '../../core/orchestrator/payload.ts';
 import { markServer } from '../../core/orchestrator/server-marks.ts';
 import { WorkerDesk } from '../../core/orchestrator/worker-desk.ts';
 import { WorkerStore } from '../../core/orchestrator/worker-store.ts';
+import { checkState, workspacePlaces } from '../../core/state/state-guard.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
-import { serve } from '../../interfaces/mcp/server.ts';
+import { admitted, serve } from '../../interfaces/mcp/server.ts';
+import { StdioTransport } from '../../interfaces/mcp/stdio-transport.ts';
 import { workerTools } from '../../interfaces/mcp/toolsets/worker.ts';
 import { logProblem } from '../../log.ts';
 import { heartbeatOf } from '../../orchestrator-config.ts';
@@ -19,7 +20,7 @@ const instructions =
 
 /**
  * Serves one worker its two tools, and nothing else of the host.
- * @throws HostError `config_invalid`, `unknown_agent`
+ * @throws HostError `config_invalid`, `unknown_agent`, `state_unsafe`
  */
 export async function serveWorker(
   { workspace, toolsets, orchestrator }: Config,
@@ -32,6 +33,8 @@ export async function serveWorker(
       'A worker is served with --toolsets worker and --agent-id, both or neither.',
       'agent_create starts workers and gives them their server; nobody else needs one.'
     );
+  const places = workspacePlaces(workspace);
+  checkState(places);
   const witness = thisWitness();
   const store = new WorkerStore(join(workspace, '.agents'), witness);
   const { meta, folder, log } = store.get(agentId);
@@ -47,7 +50,7 @@ export async function serveWorker(
     desk,
     keepPayload: (text) => writePayload(text, folder),
     pathOf: (file) => join(folder.public, file)
-  });
+  }).map((tool) => admitted(tool, () => checkState(places)));
   const unmark = markServer(folder, witness);
   const life = liveUntilDisconnect(async () => {
     unmark();
@@ -55,6 +58,6 @@ export async function serveWorker(
   });
   await serve(
     { life, instructions, offer: async () => ({ tools }) },
-    new StdioServerTransport(process.stdin, stdout)
+    new StdioTransport(process.stdin, stdout)
   );
 }

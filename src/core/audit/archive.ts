@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { replaceFile } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import { replaceInParts } from '../state/replace-in-parts.ts';
 import { tailOf } from '../state/text-file.ts';
-import type { JournalWindow } from './journal-window.ts';
+import type { JournalWindow, NumberedEntry } from './journal-window.ts';
 
 /** Entries in one archive file. */
 export const archiveEntries = 100;
@@ -20,6 +20,22 @@ export interface Chunk {
 /** Ordinal of the first entry in the archive file that holds an entry. */
 export function chunkStart(ordinal: number): number {
   return ordinal - (ordinal % archiveEntries);
+}
+
+export function newestFirst(window: JournalWindow): NumberedEntry[] {
+  return [...window.entries.values()].sort((a, b) => b.ordinal - a.ordinal);
+}
+
+/** The entries of each archive file, newest first, by its first ordinal. */
+export function byChunk(window: JournalWindow): Map<number, NumberedEntry[]> {
+  const chunks = new Map<number, NumberedEntry[]>();
+  for (const entry of newestFirst(window)) {
+    const first = chunkStart(entry.ordinal);
+    const chunk = chunks.get(first) ?? [];
+    chunks.set(first, chunk);
+    chunk.push(entry);
+  }
+  return chunks;
 }
 
 /** Archive files of entries that leave IAC.md, or ended after they had. */
@@ -46,31 +62,41 @@ export function chunksToWrite(
 /**
  * Writes one archive file whole. A server that lags behind leaves the file of
  * one that has read more.
- * @param journalBytes a file that claims more is of another journal
+ * @param journalBytes as it is now: a file that claims more is of another one
  */
 export async function writeArchive(
   directory: string,
   chunk: Chunk,
-  journalBytes: number,
-  render: () => Promise<string[]>
+  journalBytes: () => number,
+  render: () => Promise<Buffer[]>
 ): Promise<void> {
   const { first, end, offset } = chunk;
   const name = `IAC-${number(first + 1)}-${number(first + archiveEntries)}.md`;
   const path = join(directory, name);
-  const there = footerIn(path);
-  if (
-    there &&
-    there.offset >= offset &&
-    there.offset <= journalBytes &&
-    there.end >= end
-  )
-    return;
+  const isWanted = () => {
+    const there = footerIn(path);
+    return !(
+      there &&
+      there.offset >= offset &&
+      there.offset <= journalBytes() &&
+      there.end >= end
+    );
+  };
+  if (!isWanted()) return;
   const texts = await render();
   ensureDirectory(directory);
-  replaceFile(
-    path,
-    `# Inter-Agent Communication: archive\n\n---\n\n${texts.join('\n')}\n<!-- troupe: journal ${offset} bytes, entries to ${end} -->\n`
-  );
+  const parts = [
+    '# Inter-Agent Communication: archive\n\n---\n\n',
+    ...inLines(texts),
+    `\n<!-- troupe: journal ${offset} bytes, entries to ${end} -->\n`
+  ];
+  // Somebody may have put his there meanwhile.
+  await replaceInParts(path, parts, isWanted);
+}
+
+/** With a newline between two of them. */
+export function inLines(texts: Buffer[]): (string | Buffer)[] {
+  return texts.flatMap((text, index) => (index === 0 ? [text] : ['\n', text]));
 }
 
 function footerIn(path: string) {

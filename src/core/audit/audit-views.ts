@@ -1,11 +1,14 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
+import { soon } from '../soon.ts';
 import { type ActiveAgent, writeContext } from './context-view.ts';
 import { IacView, type IacViewOptions } from './iac-view.ts';
 import type { Journal } from './journal.ts';
-import { journalSize } from './journal.ts';
+import type { Rotation } from './rotation.ts';
 
 export interface AuditViewsOptions extends Omit<IacViewOptions, 'journal'> {
   journal: Journal;
+  /** Without it the journal grows for ever. */
+  rotation?: Rotation;
   /** Who is at work now, in any server. */
   active: () => Promise<ActiveAgent[]>;
   onProblem: (problem: unknown) => void;
@@ -13,6 +16,8 @@ export interface AuditViewsOptions extends Omit<IacViewOptions, 'journal'> {
 
 /** Whoever renders, IAC.md changes at most this often. */
 const intervalMs = 1000;
+/** A rotation that takes longer goes on meanwhile. */
+const rotationMs = 1000;
 
 /** Keeps IAC.md and CONTEXT.md true to the journal while a process lives. */
 export class AuditViews {
@@ -47,27 +52,43 @@ export class AuditViews {
     // One after the other, however many ask at once.
     this.#work = this.#work
       .then(() => this.#render())
-      .catch(this.#options.onProblem);
+      .catch((problem) => this.#report(problem));
     return this.#work;
   }
 
+  /** Moved away while it was written to, it has no problem. */
+  #report(problem: unknown): void {
+    const { workspace, onProblem } = this.#options;
+    if (existsSync(workspace)) onProblem(problem);
+  }
+
   async #render(): Promise<void> {
-    const { journal, logDirectory } = this.#options;
-    const active = (await this.#options.active()).map((agent) =>
-      this.#clean(agent)
-    );
+    const { logDirectory, workspace } = this.#options;
+    const active = await this.#options.active();
     const ids = active
       .map(({ agent_id, queued }) => `${agent_id}${queued ? '?' : ''}`)
       .join(' ');
-    const size = journalSize(journal.path);
+    const shown = this.#iac.look();
+    await this.#rotate(shown.currentSize);
     const isFirst = this.#shownActive === undefined;
     const same = ids === this.#shownActive || (isFirst && ids === '');
-    const isShown = same && this.#iac.shownOffset() === size;
-    if (size === 0 && active.length === 0 && !this.#iac.exists()) return;
+    const isShown = same && shown.isShown;
+    if (shown.size === 0 && active.length === 0 && !this.#iac.exists()) return;
+    // Moved away under us: it does not come back by our hand.
+    if (!existsSync(workspace)) return;
+    if (isShown && !isFirst) return;
+    const clean = active.map((agent) => this.#clean(agent));
     // Before IAC.md, whose last line says that both are up to date.
-    if (isFirst || !isShown) writeContext(logDirectory, active);
-    if (!isShown) await this.#iac.render(active);
+    await writeContext(logDirectory, clean);
+    if (!isShown) await this.#iac.render(clean);
     this.#shownActive = ids;
+  }
+
+  /** Moves no place in the journal, so the views stay as they are. */
+  async #rotate(currentSize: number): Promise<void> {
+    const { rotation } = this.#options;
+    if (rotation && currentSize > rotation.maximumBytes)
+      await soon(rotation.run(), rotationMs, undefined);
   }
 
   /** Records of runs hold what was asked as it was asked. */

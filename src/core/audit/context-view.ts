@@ -30,14 +30,13 @@ export function activeTable(active: ActiveAgent[]): string {
 }
 
 /** `logs/CONTEXT.md`: who is at work now, rebuilt from what is alive. */
-export function writeContext(
+export async function writeContext(
   logDirectory: string,
   active: ActiveAgent[],
   now = new Date()
-): void {
+): Promise<void> {
   ensureDirectory(logDirectory);
-  replaceView(
-    join(logDirectory, 'CONTEXT.md'),
+  await replaceView(join(logDirectory, 'CONTEXT.md'), [
     [
       '# Agent Context',
       '',
@@ -52,5 +51,5 @@ export function writeContext(
       'What agents did before is in [IAC.md](IAC.md).',
       ''
     ].join('\n')
-  );
+  ]);
 }

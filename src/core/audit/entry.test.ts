@@ -211,3 +211,21 @@ test('a secret cut by the limit of a record is masked, not shortened', () => {
     `${'a'.repeat(390)}[redacted]`
   );
 });
+
+test.each([
+  ['Canceled', undefined],
+  ['Canceled: enough', 'enough'],
+  ['Canceled before it started', 'before it started'],
+  ['Canceled before it started: enough', 'before it started: enough']
+])(
+  'an agent with the error "%s" is told to be canceled once',
+  async (error, told) => {
+    const log = createLog();
+    log.spawn(agentId(1), 'x');
+    log.finish(agentId(1), '', { status: 'canceled', error });
+    await log.newView().render([]);
+    const entry = { word: 'Canceled', error: told, seconds: '12.3' };
+    expect(log.entries()).toMatchObject([entry]);
+    log.workspace.remove();
+  }
+);

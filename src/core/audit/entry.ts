@@ -8,6 +8,8 @@ export interface Entry {
   finished?: FinishedRecord;
   /** Not at work yet: it waits for a free place. */
   queued?: boolean;
+  /** When its folder was removed, with all texts that are not in the log. */
+  cleanedAt?: string;
 }
 
 /** Above twice this many characters a text is cut to its two ends. */
@@ -26,7 +28,7 @@ export async function renderEntry(
   redact: Redact
 ): Promise<string> {
   const { spawned, finished } = entry;
-  const load = (text: JournalText) => textOf(text, workspace, redact);
+  const load = (text: JournalText) => textOf(text, entry, workspace, redact);
   const parts = [
     `### 🤖 ${oneLine(spawned.task, titleChars) || '(no words)'}`,
     `${finished ? endOf(finished) : beginOf(entry)} | ${factsOf(spawned, finished)}`,
@@ -54,7 +56,7 @@ function endOf(finished: FinishedRecord): string {
   const cost =
     finished.cost_usd === null ? '' : `, $${finished.cost_usd.toFixed(4)}`;
   const error = oneLine(finished.error ?? '', errorChars);
-  const because = error === '' ? '' : `: ${error}`;
+  const because = causeOf(error);
   switch (finished.status) {
     case 'completed':
       return `- [x] ✅ **Done** (${seconds}${cost})`;
@@ -63,10 +65,14 @@ function endOf(finished: FinishedRecord): string {
     case 'timeout':
       return `- [x] ⌛ **Timed out**${because} (${seconds}${cost})`;
     case 'canceled':
-      return `- [x] ⏹ **Canceled**${because.replace(': Canceled', '')} (${seconds}${cost})`;
+      return `- [x] ⏹ **Canceled**${causeOf(error.replace(/^Canceled(: | |$)/, ''))} (${seconds}${cost})`;
     case 'interrupted':
       return `- [x] ⚠️ **Interrupted**${because} (${seconds}${cost})`;
   }
+}
+
+function causeOf(error: string): string {
+  return error === '' ? '' : `: ${error}`;
 }
 
 function factsOf(
@@ -108,6 +114,7 @@ function block(title: string, chars: number, text: string): string {
 
 async function textOf(
   text: JournalText,
+  { cleanedAt }: Entry,
   workspace: string,
   redact: Redact
 ): Promise<string> {
@@ -129,7 +136,8 @@ async function textOf(
       redact
     );
   } catch {
-    return `(the text was in ${path}, which is gone)`;
+    const when = cleanedAt ? `: it was cleaned away, ${utc(cleanedAt)}` : '';
+    return `(the text was in ${path}, which is gone${when})`;
   }
 }
 

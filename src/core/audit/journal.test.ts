@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import {
@@ -9,7 +9,7 @@ import {
 import { needing } from '../../testing/needs.ts';
 import { canMount, mountSmallDisk } from '../../testing/small-disk.ts';
 import { Journal, maximumRecordBytes } from './journal.ts';
-import { parseRecord } from './journal-window.ts';
+import { parseRecord } from './parse-record.ts';
 import { verifyJournal } from './verify.ts';
 
 let log: TestLog;
@@ -44,6 +44,38 @@ test('the journal and its heads can be read by nobody else', () => {
   log.spawn(agentId(1), 'x');
   for (const path of [log.path, join(log.heads, log.journal.writer)])
     expect(statSync(path).mode & 0o777).toBe(0o600);
+});
+
+test('no chain has the name of one before', async () => {
+  log = createLog();
+  log.spawn(agentId(1), 'x');
+  const { writer, redact } = log.journal;
+  const names = [writer, writer, '0badcafe'];
+  const next = () => names.shift() ?? '';
+  const other = new Journal(log.path, log.heads, redact, next);
+  other.append({
+    type: 'cancel_requested',
+    agent_id: agentId(1),
+    reason: null
+  });
+  expect(other.writer).toBe('0badcafe');
+  const { faults, heads } = await verifyJournal(log.path, log.heads);
+  expect(faults).toEqual([]);
+  expect(heads.map((head) => head.writer)).toEqual([writer, '0badcafe']);
+});
+
+test('a record stands though its head cannot be noted, and the chain holds', async () => {
+  log = createLog();
+  log.spawn(agentId(1), 'x');
+  renameSync(log.heads, `${log.heads}.away`);
+  log.workspace.write('.agents/heads', 'no directory');
+  log.finish(agentId(1), 'ok');
+  rmSync(log.heads);
+  renameSync(`${log.heads}.away`, log.heads);
+  log.spawn(agentId(2), 'y');
+  expect(records().map(({ n }) => n)).toEqual([0, 1, 2]);
+  const { faults } = await verifyJournal(log.path, log.heads);
+  expect(faults).toEqual([]);
 });
 
 test('no record is above 64 KB, whatever is in it', async () => {

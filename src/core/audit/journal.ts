@@ -1,15 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  openSync,
-  statSync,
-  writeFileSync,
-  writeSync
-} from 'node:fs';
+import { closeSync, existsSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FailureCode, Usage } from '../../plugin.ts';
 import type { EndStatus, Membership, RunRecord } from '../runs/run.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import { openToAppend, writeOver } from '../state/own-file.ts';
+import type { CleanedRecord } from './cleaned-record.ts';
+import { JournalFiles } from './journal-files.ts';
 import { longestSecret, type Redact } from './redact.ts';
 
 /** A text in the journal: inline when short, else by hash and file. */
@@ -61,7 +58,11 @@ export interface CancelRecord {
   reason: string | null;
 }
 
-export type JournalEvent = SpawnedRecord | FinishedRecord | CancelRecord;
+export type JournalEvent =
+  | SpawnedRecord
+  | FinishedRecord
+  | CancelRecord
+  | CleanedRecord;
 
 export type JournalRecord = JournalEvent & {
   writer: string;
@@ -84,9 +85,12 @@ export const firstLink = '0'.repeat(64);
  */
 export class Journal {
   readonly path: string;
+  /** All of the journal, for who reads it. */
+  readonly files: JournalFiles;
   #n = 0;
   #prev = firstLink;
   readonly #headDirectory: string;
+  readonly #newName: () => string;
   #writer: string | undefined;
   /** Takes secrets out of what others may read. */
   readonly redact: Redact;
@@ -95,15 +99,25 @@ export class Journal {
    * @param headDirectory where the newest link of each chain is noted, apart
    *   from the journal, so that a cut end shows
    */
-  constructor(path: string, headDirectory: string, redact: Redact) {
+  constructor(
+    path: string,
+    headDirectory: string,
+    redact: Redact,
+    newName = () => randomBytes(4).toString('hex')
+  ) {
     this.path = path;
+    this.files = new JournalFiles(path);
     this.#headDirectory = headDirectory;
     this.redact = redact;
+    this.#newName = newName;
   }
 
-  /** This process's chain, named at its first use. */
+  /** This process's chain, named at its first use, as no other one is. */
   get writer(): string {
-    this.#writer ??= randomBytes(4).toString('hex');
+    while (this.#writer === undefined) {
+      const name = this.#newName();
+      if (!existsSync(join(this.#headDirectory, name))) this.#writer = name;
+    }
     return this.#writer;
   }
 
@@ -124,10 +138,22 @@ export class Journal {
     ensureDirectory(dirname(this.path));
     appendWhole(this.path, line);
     this.#prev = hashOf(line);
-    ensureDirectory(this.#headDirectory);
-    const head = join(this.#headDirectory, this.writer);
-    writeFileSync(head, `${this.#n} ${this.#prev}\n`, { mode: 0o600 });
+    this.#noteHead();
     this.#n += 1;
+  }
+
+  /**
+   * Never throws: the record stands, and who was told that it failed would
+   * take back what it tells. The next one brings the head up to date.
+   */
+  #noteHead(): void {
+    const head = join(this.#headDirectory, this.writer);
+    try {
+      ensureDirectory(this.#headDirectory);
+      writeOver(head, `${this.#n} ${this.#prev}\n`);
+    } catch {
+      // A full disk. Until then a cut end of this chain does not show.
+    }
   }
 
   /** A text for a record: short ones inline, long ones by reference. */
@@ -156,6 +182,8 @@ export class Journal {
         };
       case 'cancel_requested':
         return { ...event, reason: this.#short(event.reason, 2000) };
+      case 'cleaned':
+        return event;
     }
   }
 
@@ -202,18 +230,12 @@ export function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-export function journalSize(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-}
-
-/**
- * One write: a newline in front isolates whatever a killed writer left torn.
- */
+/** One write: a newline in front isolates whatever a killed writer left torn. */
 function appendWhole(path: string, line: string): void {
   const bytes = Buffer.from(`\n${line}\n`);
   if (bytes.length > maximumRecordBytes)
     throw new RangeError(`A journal record of ${bytes.length} bytes`);
-  const descriptor = openSync(path, 'a', 0o600);
+  const descriptor = openToAppend(path);
   try {
     const written = writeSync(descriptor, bytes);
     // Without its last newline the record is whole: the next brings one.

@@ -202,8 +202,17 @@ test.each([
 ])('%s is named by its line', async (_, text) => {
   change((lines) => [...lines.slice(0, 4), text, ...lines.slice(4)]);
   expect((await verify()).faults).toEqual([
-    { line: 5, problem: 'is not a record' }
+    { file: 'iac.jsonl', line: 5, problem: 'is not a record' }
   ]);
+});
+
+test('a record that was made to look torn is a fault', async () => {
+  const { heads } = await verify();
+  const [{ writer, n, hash } = { writer: '', n: 0, hash: '' }] = heads;
+  // Views take it for a record; of two values of one name the later counts.
+  const forged = `{"writer":"${writer}","n":${n + 1},"prev":"${hash}","at":"2026-01-01T00:00:00.000Z","type":"finished","agent_id":"${agentId(1)}","n":"7"}`;
+  change((lines) => [...lines, forged, '']);
+  expect(await firstFault()).toMatchObject({ line: 18 });
 });
 
 test('no single changed byte of a record goes unnoticed', async () => {

@@ -19,8 +19,13 @@ export interface Changes {
 export function changesOf(directory: string): Changes | undefined {
   const text = readIfThere(join(directory, 'changes.json'));
   if (text === undefined) return undefined;
-  const changes: Changes = JSON.parse(text);
-  return changes;
+  try {
+    const changes: Changes = JSON.parse(text);
+    if (changes?.v === 1) return changes;
+  } catch {
+    // Somebody has spoilt it: we write it whole.
+  }
+  return { v: 1, patch: null, note: 'What was seen cannot be read any more.' };
 }
 
 /** The patch of all changes, when there are any. */

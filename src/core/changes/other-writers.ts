@@ -25,11 +25,11 @@ export async function warnOfOtherWriters(
   dependencies: OtherWritersDependencies,
   isInTurn = false
 ): Promise<string | undefined> {
-  const other = otherBeside(record, dependencies, isInTurn);
-  if (!other) return undefined;
   const { repositories, settings } = dependencies;
   const { cwd: directory } = record;
   if (!repositories.topOf(directory)) return undefined;
+  const other = otherBeside(record, dependencies, isInTurn);
+  if (!other) return undefined;
   const view = { directory, roots: [settings.workspace] };
   const isUncommitted = await repositories
     .hasUncommitted(view, AbortSignal.timeout(lookMs))
@@ -56,7 +56,7 @@ function otherBeside(
     const other = id === record.agent_id ? undefined : store.recordOf(id);
     if (!other || !isWriter(other) || !overlap(other.cwd, record.cwd)) continue;
     if (squadId !== undefined && other.squad?.squadId === squadId) continue;
-    if (store.outcomeOf(id)) continue;
+    if (store.hasOutcome(id)) continue;
     const state = liveStateOf(other, store.directoryOf(id), processes);
     if (state === 'queued' || state === 'running') return other;
   }

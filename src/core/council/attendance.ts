@@ -1,7 +1,6 @@
-import { isSameProcess } from '../runs/run.ts';
-import type { Witnesses } from '../state/file-lock.ts';
 import { noCouncil, wasReplaced } from './errors.ts';
 import { nameFor } from './names.ts';
+import { isSameOwner, type OwnerWitnesses } from './owner.ts';
 import type { CouncilState, Former, Participant, Session } from './state.ts';
 
 /** A state in which somebody takes part. */
@@ -21,15 +20,15 @@ export type Entrance = 'join' | 'read' | 'write';
 /** Of those who took part before, so many are remembered. */
 const mostFormer = 1000;
 
-/** Who the agents of this process are in the council. */
+/** Who the agents of this process, or of one of its clients, are there. */
 export class Attendance {
-  readonly #witnesses: Witnesses;
+  readonly #witnesses: OwnerWitnesses;
   /** The names that they were given for those that they asked for. */
   readonly #names = new Map<string, string>();
   /** Who was told of which session that it took the place of theirs. */
   readonly #told = new Map<string, string>();
 
-  constructor(witnesses: Witnesses) {
+  constructor(witnesses: OwnerWitnesses) {
     this.#witnesses = witnesses;
   }
 
@@ -87,7 +86,7 @@ export class Attendance {
     const former = formers.find(({ agent_name }) => agent_name === name);
     if (!former || how === 'join') return;
     const { self } = this.#witnesses;
-    const isOurs = former.owner && isSameProcess(former.owner, self);
+    const isOurs = former.owner && isSameOwner(former.owner, self);
     const isNews = this.#told.get(name) !== session.id;
     if (how === 'read' && !(isOurs && isNews)) return;
     this.#told.set(name, session.id);

@@ -37,7 +37,8 @@ export class CouncilStore {
       (changes) => {
         this.#tidy();
         this.#write(changes);
-      }
+      },
+      () => this.file.settle()
     );
   }
 

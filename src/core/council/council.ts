@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Witnesses } from '../state/file-lock.ts';
 import {
   Attendance,
   type Entered,
@@ -9,6 +8,7 @@ import {
 } from './attendance.ts';
 import type { Change, CouncilStore } from './council-store.ts';
 import { isClosed } from './errors.ts';
+import type { OwnerWitnesses } from './owner.ts';
 import {
   type CouncilState,
   type Response,
@@ -20,7 +20,7 @@ import { type View, viewOf } from './view.ts';
 
 export interface CouncilDependencies {
   store: CouncilStore;
-  witnesses: Witnesses;
+  witnesses: OwnerWitnesses;
   now?: () => string;
   newId?: () => string;
 }
@@ -52,13 +52,13 @@ export interface Closed {
 }
 
 /**
- * One shared discussion, as the agents of this process take part in it. Every
- * call says under which name; each is one change of the shared state.
+ * One shared discussion, as the agents of this process, or of one of its
+ * clients, take part in it. Every call says under which name; each is one change of the shared state.
  */
 export class Council {
   readonly toldFailures = new ToldFailures();
   readonly #store: CouncilStore;
-  readonly #witnesses: Witnesses;
+  readonly #witnesses: OwnerWitnesses;
   readonly #attendance: Attendance;
   readonly #now: () => string;
   readonly #newId: () => string;

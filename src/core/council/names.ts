@@ -1,16 +1,15 @@
-import { isSameProcess, type ProcessIdentity } from '../runs/run.ts';
-import type { Witnesses } from '../state/file-lock.ts';
+import { isSameOwner, type Owner, type OwnerWitnesses } from './owner.ts';
 import type { CouncilState } from './state.ts';
 
 /**
  * The name under which a server's agent takes part. A name belongs to the
- * server that first used it, while that lives: another one's agent is
- * `name#2`.
+ * server that first used it, while that lives, and of a server with several
+ * clients to one of them: another one's agent is `name#2`.
  */
 export function nameFor(
   asked: string,
   state: CouncilState,
-  { self, liveness }: Witnesses
+  { self, liveness }: OwnerWitnesses
 ): string {
   return firstFree(asked, (name) => {
     const holder = holderOf(name, state);
@@ -18,7 +17,7 @@ export function nameFor(
     // An agent that was summoned is the only one of its name.
     if (holder.agent_id !== undefined) return false;
     const { owner } = holder;
-    return !owner || isSameProcess(owner, self) || liveness(owner) === 'dead';
+    return !owner || isSameOwner(owner, self) || liveness(owner) === 'dead';
   });
 }
 
@@ -28,7 +27,7 @@ export function unusedName(asked: string, state: CouncilState): string {
 }
 
 interface Holder {
-  owner?: ProcessIdentity | undefined;
+  owner?: Owner | undefined;
   agent_id?: string | undefined;
 }
 

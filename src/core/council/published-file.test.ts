@@ -86,7 +86,7 @@ describe('a file of the published program, version 1', () => {
     const file = fileWith(recorded);
     file.write(file.read());
     expect(text('state.json.v1.bak')).toBe(recorded);
-    expect(stateSchema.parse(JSON.parse(text('state.json')))).toEqual(
+    expect(stateSchema().parse(JSON.parse(text('state.json')))).toEqual(
       fileWith(recorded).read()
     );
   });
@@ -133,7 +133,7 @@ describe('a file of the published program, version 2', () => {
     expect(kept()).toEqual(['s1.json', 's3.json']);
     for (const id of ['s1', 's3'])
       expect(
-        stateSchema.parse(JSON.parse(text(`history/${id}.json`)))
+        stateSchema().parse(JSON.parse(text(`history/${id}.json`)))
       ).toMatchObject({
         session: { id },
         requests: [{ content: `request of ${id}` }],

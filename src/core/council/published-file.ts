@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazily } from '../lazily.ts';
 import { type CouncilState, emptyState, stateSchema } from './state.ts';
 
 /**
@@ -6,24 +7,28 @@ import { type CouncilState, emptyState, stateSchema } from './state.ts';
  * its version 2 holds several sessions. Looked at only where our own schema
  * does not fit.
  */
-const entries = z.array(z.looseObject({}));
-
-const version1 = z.looseObject({
-  version: z.literal(1),
-  session: z.looseObject({}).nullable(),
-  requests: entries,
-  feedback: entries,
-  participants: entries
+const versions = lazily(() => {
+  const entries = z.array(z.looseObject({}));
+  return {
+    first: z.looseObject({
+      version: z.literal(1),
+      session: z.looseObject({}).nullable(),
+      requests: entries,
+      feedback: entries,
+      participants: entries
+    }),
+    second: z.looseObject({
+      version: z.literal(2),
+      activeSessionId: z.string().nullable(),
+      sessions: z.array(z.looseObject({ id: z.string() })),
+      requests: entries,
+      feedback: entries,
+      participants: entries
+    })
+  };
 });
 
-const version2 = z.looseObject({
-  version: z.literal(2),
-  activeSessionId: z.string().nullable(),
-  sessions: z.array(z.looseObject({ id: z.string() })),
-  requests: entries,
-  feedback: entries,
-  participants: entries
-});
+type Second = z.output<ReturnType<typeof versions>['second']>;
 
 export interface Converted {
   state: CouncilState;
@@ -35,16 +40,16 @@ export interface Converted {
 
 /** Undefined when it is no such file, or lacks what a session needs. */
 export function convertPublished(value: unknown): Converted | undefined {
-  const first = version1.safeParse(value).data;
+  const first = versions().first.safeParse(value).data;
   if (first) {
-    const state = stateSchema.safeParse(inOurNames(first)).data;
+    const state = stateSchema().safeParse(inOurNames(first)).data;
     return state && { state, others: [], from: 'v1' };
   }
-  const second = version2.safeParse(value).data;
+  const second = versions().second.safeParse(value).data;
   return second && convertSecond(second);
 }
 
-function convertSecond(file: z.output<typeof version2>): Converted | undefined {
+function convertSecond(file: Second): Converted | undefined {
   const { activeSessionId, sessions, requests, feedback, participants } = file;
   const { version, ...rest } = file;
   const known = [
@@ -58,7 +63,7 @@ function convertSecond(file: z.output<typeof version2>): Converted | undefined {
   const states = sessions.map((session) => {
     const isOfIt = (entry: Record<string, unknown>) =>
       entry.sessionId === session.id;
-    return stateSchema.safeParse(
+    return stateSchema().safeParse(
       inOurNames({
         ...emptyState,
         session,

@@ -5,8 +5,9 @@ import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../testing/temp-workspace.ts';
-import { emptyState, encode } from './state.ts';
+import { emptyState } from './state.ts';
 import { StateFile } from './state-file.ts';
+import { encode } from './state-text.ts';
 
 let workspace: TempWorkspace;
 let path: string;

@@ -19,8 +19,9 @@ import {
 import { temporaryName } from '../state/atomic-file.ts';
 import { Council } from './council.ts';
 import { CouncilStore } from './council-store.ts';
-import { emptyState, encode } from './state.ts';
+import { emptyState } from './state.ts';
 import { StateFile } from './state-file.ts';
+import { encode } from './state-text.ts';
 
 let workspace: TempWorkspace;
 let path: string;

@@ -1,25 +1,41 @@
 import { isUtf8 } from 'node:buffer';
 import {
   type BigIntStats,
+  close,
   closeSync,
   constants,
   fstatSync,
   lstatSync,
   openSync,
-  readFileSync
+  readFileSync,
+  readSync
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
-import { createOnce, replaceFile } from '../state/atomic-file.ts';
+import {
+  createOnce,
+  putInPlace,
+  replaceFile,
+  settleIn
+} from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { type Converted, convertPublished } from './published-file.ts';
-import { type CouncilState, emptyState, encode, stateSchema } from './state.ts';
+import { SpareRoom } from './spare-room.ts';
+import { type CouncilState, emptyState, stateSchema } from './state.ts';
+import {
+  decodeWith,
+  encode,
+  encodeWith,
+  type KnownLines
+} from './state-text.ts';
 
 /** What is in the file, and what has to be kept beside it first. */
 interface Contents {
   state: CouncilState;
   converted: Converted | undefined;
+  /** As they stand in the file, where it is ours. */
+  lines?: KnownLines | undefined;
 }
 
 /**
@@ -36,9 +52,14 @@ export class StateFile {
    * coarse on some systems.
    */
   #known: number | undefined;
+  #isSettled = true;
+  readonly #settleIn: (directory: string) => void;
+  readonly #room = new SpareRoom();
 
-  constructor(path: string) {
+  /** @param sync makes what was put into a directory stay there */
+  constructor(path: string, sync = settleIn) {
     this.path = path;
+    this.#settleIn = sync;
   }
 
   /** Changes with every writing of the file, by whomever. */
@@ -56,21 +77,35 @@ export class StateFile {
   }
 
   /**
-   * Puts a state in its place, on disk when this returns. For who holds the
-   * lock and has read the file since.
+   * Puts a state in its place; a power cut may take it back until `settle`.
+   * For who holds the lock and has read the file since.
    * @throws the system's error when the disk does not take it
    */
   write(state: CouncilState): void {
-    const { converted } = this.#read();
+    const { converted, lines } = this.#read();
     ensureDirectory(dirname(this.path));
     if (converted) this.#keepOriginal(converted);
-    replaceFile(this.path, encode(state), true);
-    this.close();
+    const { bytes, known } = encodeWith(state, lines, (size) =>
+      this.#room.take(size)
+    );
+    putInPlace(this.path, bytes, true);
+    this.#isSettled = false;
     try {
-      this.#know({ state, converted: undefined }, this.#open());
+      this.#know({ state, converted: undefined, lines: known }, this.#open());
     } catch {
       // It is written: then it is read anew next time.
+      this.close();
     }
+  }
+
+  /**
+   * Returns when what was read or written last is there for good: who wrote
+   * it may have been killed before he got there. Needs no lock.
+   */
+  settle(): void {
+    if (this.#isSettled) return;
+    this.#settleIn(dirname(this.path));
+    this.#isSettled = true;
   }
 
   /** Forgets the file; it may be read again. */
@@ -99,8 +134,7 @@ export class StateFile {
     }
     const descriptor = this.#open();
     try {
-      const contents = this.#parse(this.#text(descriptor));
-      this.close();
+      const contents = this.#contentsOf(this.#bytes(descriptor));
       this.#know(contents, descriptor);
       return contents;
     } catch (error) {
@@ -110,9 +144,13 @@ export class StateFile {
   }
 
   #know(contents: Contents, descriptor: number): void {
-    this.#known = descriptor;
     this.#stamp = stampOf(fstatSync(descriptor, { bigint: true }));
     this.#contents = contents;
+    this.#isSettled = false;
+    if (contents.lines) this.#room.keep(contents.lines.lines);
+    // The last one to close it waits until its room on the disk is free.
+    if (this.#known !== undefined) close(this.#known, () => undefined);
+    this.#known = descriptor;
   }
 
   #open(): number {
@@ -127,19 +165,32 @@ export class StateFile {
     }
   }
 
-  #text(descriptor: number): string {
-    let bytes: Buffer;
+  #bytes(descriptor: number): Buffer {
     try {
-      bytes = readFileSync(descriptor);
+      const bytes = this.#room.take(fstatSync(descriptor).size);
+      for (let end = 0; end < bytes.length; ) {
+        const count = readSync(descriptor, bytes, { offset: end });
+        if (count === 0) return bytes.subarray(0, end);
+        end += count;
+      }
+      return bytes;
     } catch (error) {
       throw this.#invalid(`cannot be read (${errnoOf(error)})`);
     }
-    // What is no text would be written back as something else.
-    if (!isUtf8(bytes)) throw this.#invalid('is not UTF-8');
-    return bytes.toString();
   }
 
-  #parse(text: string): Contents {
+  #contentsOf(bytes: Buffer): Contents {
+    const { lines } = this.#contents ?? {};
+    const decoded = lines && decodeWith(bytes, lines);
+    return decoded
+      ? { state: decoded.state, converted: undefined, lines: decoded.known }
+      : this.#parse(bytes);
+  }
+
+  #parse(bytes: Buffer): Contents {
+    // What is no text would be written back as something else.
+    if (!isUtf8(bytes)) throw this.#invalid('is not UTF-8');
+    const text = bytes.toString();
     if (text.trim() === '') throw this.#invalid('is empty');
     let value: unknown;
     try {
@@ -147,7 +198,7 @@ export class StateFile {
     } catch (error) {
       throw this.#invalid(`is no JSON (${messageOf(error).slice(0, 120)})`);
     }
-    const own = stateSchema.safeParse(value);
+    const own = stateSchema().safeParse(value);
     if (own.success) return { state: own.data, converted: undefined };
     const converted = convertPublished(value);
     if (converted) return { state: converted.state, converted };

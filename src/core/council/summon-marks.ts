@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errnoOf } from '../errors.ts';
+import { lazily } from '../lazily.ts';
 import type { ProcessIdentity } from '../runs/run.ts';
 import {
   createOnce,
@@ -11,12 +12,14 @@ import {
 } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 
-const markSchema = z.object({
-  agent_id: z.string().regex(/^[0-9a-f]{8}$/),
-  /** The council's file. */
-  state: z.string(),
-  owner: z.object({ pid: z.number(), start: z.string(), place: z.string() })
-});
+const markSchema = lazily(() =>
+  z.object({
+    agent_id: z.string().regex(/^[0-9a-f]{8}$/),
+    /** The council's file. */
+    state: z.string(),
+    owner: z.object({ pid: z.number(), start: z.string(), place: z.string() })
+  })
+);
 
 /** An agent of this workspace whose answer is not in its council yet. */
 export interface Mark {
@@ -52,7 +55,7 @@ export class SummonMarks {
     return this.#names().flatMap((name) => {
       try {
         const text = readIfThere(this.#pathOf(name)) ?? '';
-        return markSchema.safeParse(JSON.parse(text)).data ?? [];
+        return markSchema().safeParse(JSON.parse(text)).data ?? [];
       } catch {
         return [];
       }

@@ -1,7 +1,8 @@
-import { join } from 'node:path';
 import type { Failure } from '../../plugin.ts';
 import { HostError, messageOf, storageError } from '../errors.ts';
-import type { Run, RunStatus } from '../runs/run.ts';
+import { ownFile } from '../runs/own-file.ts';
+import { noteRead } from '../runs/read-mark.ts';
+import type { Outcome, Run, RunStatus } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import type { RunTracker } from '../runs/run-tracker.ts';
 import type { Spawned, SpawnRequest } from '../runs/spawn-request.ts';
@@ -10,7 +11,13 @@ import { readSlice } from '../state/text-file.ts';
 import type { CouncilStore } from './council-store.ts';
 import { isClosed, noCouncil } from './errors.ts';
 import { unusedName } from './names.ts';
-import { requestOf, responsesOf, type Session, type Summon } from './state.ts';
+import {
+  type CouncilState,
+  requestOf,
+  responsesOf,
+  type Session,
+  type Summon
+} from './state.ts';
 import { type Mark, SummonMarks } from './summon-marks.ts';
 import { summonPrompt } from './summon-prompt.ts';
 import { type Answer, recorded } from './summoned-answer.ts';
@@ -21,7 +28,7 @@ export interface SummonDependencies {
   storeAt: (path: string) => CouncilStore;
   witnesses: Witnesses;
   workspace: string;
-  runs: Pick<RunStore, 'root' | 'newId' | 'directoryOf'>;
+  runs: Pick<RunStore, 'root' | 'newId' | 'directoryOf' | 'outcomeOf'>;
   tracker: Pick<RunTracker, 'run'>;
   spawn: (request: SpawnRequest) => Promise<Spawned>;
   onProblem: (problem: unknown) => void;
@@ -186,10 +193,12 @@ export class Summons {
     // Without a run it is about to be spawned, or never will be.
     if (run ? !run.outcome : witnesses.liveness(mark.owner) !== 'dead') return;
     const answer = await this.#answerOf(run);
-    await storeAt(mark.state).change((state) => ({
-      told: undefined,
-      state: recorded(state, agentId, answer)
-    }));
+    const isSaid = await storeAt(mark.state).change((state) => {
+      const next = recorded(state, agentId, answer);
+      return { told: hasWords(next, agentId), state: next };
+    });
+    if (isSaid && run?.outcome && isWhole(answer, run.outcome))
+      noteRead(agentId, this.#with.runs);
     this.#marks.remove(agentId);
   }
 
@@ -203,10 +212,23 @@ export class Summons {
         error: outcome.error ?? `It ended as ${status}.`,
         error_code: outcome.error_code ?? status
       };
-    const path = join(directory, outcome.result_file);
+    const path = ownFile(directory, outcome.result_file);
+    if (path === undefined) return { error: 'Its answer is gone.' };
     const { text, totalChars } = await readSlice(path, 0, mostChars);
     if (text.trim() === '') return { error: 'It ended without an answer.' };
-    const isWhole = text.length === totalChars;
-    return { content: isWhole ? text : `${text}\n\n… [cut: ${path}]` };
+    if (text.length === totalChars) return { content: text };
+    return { content: `${text}\n\n… [cut: ${path}]` };
   }
+}
+
+/** Whether its answer stands in the council. */
+function hasWords({ summons = [] }: CouncilState, agentId: string): boolean {
+  return summons.some(
+    ({ agent_id, status }) => agent_id === agentId && status === 'completed'
+  );
+}
+
+/** Whether the council has all that an agent said. */
+function isWhole(answer: Answer, { result_chars }: Outcome): boolean {
+  return 'content' in answer && result_chars <= mostChars;
 }

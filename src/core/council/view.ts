@@ -1,7 +1,7 @@
 import { HostError } from '../errors.ts';
 import { isSameProcess, type ProcessIdentity } from '../runs/run.ts';
-import type { Witnesses } from '../state/file-lock.ts';
 import { unknownCursor } from './errors.ts';
+import type { OwnerWitnesses } from './owner.ts';
 import {
   type CouncilState,
   type Participant,
@@ -46,7 +46,7 @@ export function viewOf(
   session: Session,
   participant: Participant,
   cursor: string | null,
-  witnesses: Witnesses
+  witnesses: OwnerWitnesses
 ): View {
   const request = requestOf(state);
   if (!request)
@@ -88,7 +88,7 @@ function after(
 /** Who is still awaited, for everyone; who failed, for who summoned it. */
 function summonsFor(
   { summons = [] }: CouncilState,
-  { self, liveness }: Witnesses
+  { self, liveness }: OwnerWitnesses
 ): Awaited[] {
   const looked = new Map<string, boolean>();
   const isGone = (owner: ProcessIdentity) => {

@@ -1,33 +1,11 @@
 import { isAbsolute } from 'node:path';
-import { z } from 'zod';
+import { config, z } from 'zod';
 import type { Words } from './engine-shape.ts';
 import { failureCodes } from './failure-codes.ts';
 
 /** What the functions of an engine may give back. */
 export function makeAnswers({ word, filled, line, seconds }: Words) {
-  const tokens = z.number();
-  const failure = z.object({ code: z.enum(failureCodes), message: z.string() });
-  const reply = z.looseObject({
-    text: z.string(),
-    finished: z.boolean(),
-    failure: orNothing(failure),
-    sessionId: orNothing(z.string()),
-    model: orNothing(z.string()),
-    usage: orNothing(
-      z.object({
-        prompt_tokens: tokens,
-        completion_tokens: tokens,
-        total_tokens: tokens
-      })
-    ),
-    usageScope: orNothing(z.enum(['run', 'session'])),
-    cachedTokens: orNothing(z.number()),
-    costUsd: orNothing(z.number()),
-    progress: orNothing(z.string()),
-    retrying: orNothing(z.object({ times: z.int().min(0), why: failure })),
-    denials: orNothing(z.array(z.string()))
-  });
-
+  const reply = compiled(makeReply);
   const args = z.array(word);
   const variables = z.record(filled.regex(/^[^=]+$/, 'holds "="'), word);
 
@@ -59,6 +37,45 @@ export function makeAnswers({ word, filled, line, seconds }: Words) {
       finished: orNothing(z.boolean())
     })
   };
+}
+
+function makeReply() {
+  const tokens = z.number();
+  const failure = z.object({ code: z.enum(failureCodes), message: z.string() });
+  return z.looseObject({
+    text: z.string(),
+    finished: z.boolean(),
+    failure: orNothing(failure),
+    sessionId: orNothing(z.string()),
+    model: orNothing(z.string()),
+    usage: orNothing(
+      z.object({
+        prompt_tokens: tokens,
+        completion_tokens: tokens,
+        total_tokens: tokens
+      })
+    ),
+    usageScope: orNothing(z.enum(['run', 'session'])),
+    cachedTokens: orNothing(z.number()),
+    costUsd: orNothing(z.number()),
+    progress: orNothing(z.string()),
+    retrying: orNothing(z.object({ times: z.int().min(0), why: failure })),
+    denials: orNothing(z.array(z.string()))
+  });
+}
+
+/**
+ * Where other schemas stay as they are written: this one is asked at every
+ * line that an agent puts out.
+ */
+function compiled<Shape>(make: () => Shape): Shape {
+  const { jitless = false } = config();
+  config({ jitless: false });
+  try {
+    return make();
+  } finally {
+    config({ jitless });
+  }
 }
 
 /** Names of files and folders that lie in the directory they are put in. */

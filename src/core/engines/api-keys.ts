@@ -83,6 +83,11 @@ export class ApiKeys {
     );
   }
 
+  /** A secret that no engine has, to keep out of every log too. */
+  hide(secret: string): void {
+    this.#seen.add(secret);
+  }
+
   /** Every value there is or was, for the redactor. */
   secrets(): string[] {
     for (const file of this.#files()) this.#read(file);

@@ -1,5 +1,6 @@
 import type { ApiEngine, Engine } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
+import { didYouMean } from '../nearest.ts';
 import type { EngineSettings, PluginFault } from './engine-registry.ts';
 
 export interface EngineChoice {
@@ -38,7 +39,7 @@ export function chooseEngines(choice: EngineChoice): {
       throw new HostError(
         'config_invalid',
         `There is no engine "${name}" to offer${reasonOf(faults)}.`,
-        `Engines: ${names.join(', ')}.`
+        `${didYouMean(name, names)}Engines: ${names.join(', ')}.`
       );
   const named = (name: string) =>
     Object.hasOwn(settings, name) || wanted.includes(name);

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import type { Access, CliEngine, Enforcement, Engine } from '../../plugin.ts';
 import { HostError } from '../errors.ts';
+import { didYouMean } from '../nearest.ts';
 
 export interface EngineSettings {
   enabled?: boolean | undefined;
@@ -13,6 +14,7 @@ export interface EngineSettings {
   baseUrl?: string | undefined;
   stream?: boolean | undefined;
   env?: Record<string, string> | undefined;
+  maxConcurrent?: number | undefined;
 }
 
 /** A plugin that was asked for and could not be taken. */
@@ -78,10 +80,11 @@ export class EngineRegistry {
   get(name: string): Engine {
     const engine = this.#engines.get(name);
     if (engine) return engine;
+    const names = [...this.#engines.keys()];
     throw new HostError(
       'unknown_engine',
       `There is no engine "${name}".`,
-      `Use one of: ${[...this.#engines.keys()].join(', ')}.`
+      `${didYouMean(name, names)}Use one of: ${names.join(', ')}.`
     );
   }
 

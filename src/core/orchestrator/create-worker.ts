@@ -2,8 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Access } from '../../plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError, messageOf, storageError } from '../errors.ts';
+import type { Admission } from '../runs/admission.ts';
 import { resolveDirectory } from '../runs/containment.ts';
 import { capped } from '../runs/new-record.ts';
+import type { Origin } from '../runs/origin.ts';
 import { soon } from '../soon.ts';
 import type { RoleRepository } from '../squads/role-repository.ts';
 import type { Attendant } from './attendant.ts';
@@ -47,8 +49,8 @@ export interface CreatorParts {
   settings: CreatorSettings;
   /** What is settled for each of them. */
   terms: Terms;
-  /** @throws HostError `depth_limit` */
-  admit: () => void;
+  admission: Pick<Admission, 'checkDepth' | 'checkRate' | 'count'>;
+  origin: Pick<Origin, 'depth'>;
   /** An id that no agent has. */
   newId: () => string;
 }
@@ -90,7 +92,7 @@ export class WorkerCreator {
   /**
    * Starts a worker; returns when it has asked for work.
    * @throws HostError `not_ready` with what its screen shows, and
-   *   `depth_limit`, `unknown_engine`, `not_a_worker`, `cwd_outside`,
+   *   `depth_limit`, `spawn_rate`, `unknown_engine`, `not_a_worker`, `cwd_outside`,
    *   `cwd_missing`, `window_full`, `no_terminal`, `terminal_failed`,
    *   `storage_full`, `storage_unwritable`: then nothing is left running
    */
@@ -105,9 +107,10 @@ export class WorkerCreator {
   }
 
   async #make(request: CreateWorker): Promise<Worker> {
-    const { start, ender } = this.#with;
-    this.#with.admit();
+    const { start, ender, admission } = this.#with;
+    admission.checkDepth();
     const worker = await this.#record(request);
+    admission.count();
     const { agent_id: id } = worker.meta;
     try {
       if (this.#isClosed) throw notReady(worker.meta, leaving, []);
@@ -169,6 +172,7 @@ export class WorkerCreator {
     const asked = {
       role: found?.body ?? request.role,
       env: request.env ?? {},
+      depth: this.#with.origin.depth + 1,
       terms: this.#with.terms
     };
     if (Buffer.byteLength(asked.role) > longestRole)
@@ -177,6 +181,7 @@ export class WorkerCreator {
         `The role is longer than ${longestRole} bytes.`,
         'Put most of it into a file of the project, and name that file in the role.'
       );
+    this.#with.admission.checkRate();
     // Of two servers that make their first at once, both join one run.
     return store.alone(() =>
       store.create(meta(), asked, (folder) => start.announce(folder, 1))

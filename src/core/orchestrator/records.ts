@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lazily } from '../lazily.ts';
 import type { ProcessIdentity } from '../runs/run.ts';
 
 /** What the master asks of a worker: a line of its inbox. */
@@ -63,47 +64,53 @@ export type WorkerStatus =
   | 'stopped'
   | 'crashed';
 
-const pane = z.object({ pane_id: z.string(), socket: z.string() });
+const metaSchema = lazily(() => {
+  const pane = z.object({ pane_id: z.string(), socket: z.string() });
 
-const metaSchema = z.object({
-  v: z.literal(1),
-  agent_id: z.string(),
-  name: z.string(),
-  role: z.string(),
-  engine: z.string(),
-  model: z.string().nullable(),
-  access: z.enum(['read', 'write', 'full']),
-  cwd: z.string(),
-  run_id: z.string(),
-  backend: z.enum(['tmux', 'process']),
-  created_at: z.string(),
-  pane: pane.nullable()
+  return z.object({
+    v: z.literal(1),
+    agent_id: z.string(),
+    name: z.string(),
+    role: z.string(),
+    engine: z.string(),
+    model: z.string().nullable(),
+    access: z.enum(['read', 'write', 'full']),
+    cwd: z.string(),
+    run_id: z.string(),
+    backend: z.enum(['tmux', 'process']),
+    created_at: z.string(),
+    pane: pane.nullable()
+  });
 });
 
 /** What a worker is, in `meta.json`. How it stands is in its logs. */
-export type WorkerMeta = z.output<typeof metaSchema>;
+export type WorkerMeta = z.output<ReturnType<typeof metaSchema>>;
 
-const line = {
-  seq: z.number().int().positive(),
-  at: z.string(),
-  task_id: z.string().optional(),
-  payload: z.unknown().optional(),
-  payload_file: z.string().optional()
-};
+const lineSchemas = lazily(() => {
+  const line = {
+    seq: z.number().int().positive(),
+    at: z.string(),
+    task_id: z.string().optional(),
+    payload: z.unknown().optional(),
+    payload_file: z.string().optional()
+  };
 
-const commandSchema = z.object({
-  ...line,
-  type: z.enum(['task', 'cancel', 'stop'])
+  const command = z.object({
+    ...line,
+    type: z.enum(['task', 'cancel', 'stop'])
+  });
+
+  const event = z.object({
+    ...line,
+    type: z.string(),
+    done: z.literal(true).optional(),
+    by: z.literal('troupe').optional()
+  });
+
+  const broadcast = event.extend({ agent_id: z.string() });
+
+  return { command, event, broadcast };
 });
-
-const eventSchema = z.object({
-  ...line,
-  type: z.string(),
-  done: z.literal(true).optional(),
-  by: z.literal('troupe').optional()
-});
-
-const broadcastSchema = eventSchema.extend({ agent_id: z.string() });
 
 /** A worker's event among those of all. Its number is the worker's. */
 export interface BroadcastEvent extends WorkerEvent {
@@ -111,45 +118,49 @@ export interface BroadcastEvent extends WorkerEvent {
 }
 
 export function parseMeta(value: unknown): WorkerMeta | undefined {
-  return metaSchema.safeParse(value).data;
+  return metaSchema().safeParse(value).data;
 }
 
 export function parseCommand(value: unknown): Command | undefined {
-  return commandSchema.safeParse(value).data;
+  return lineSchemas().command.safeParse(value).data;
 }
 
 export function parseEvent(value: unknown): WorkerEvent | undefined {
-  return eventSchema.safeParse(value).data;
+  return lineSchemas().event.safeParse(value).data;
 }
 
 export function parseBroadcast(value: unknown): BroadcastEvent | undefined {
-  return broadcastSchema.safeParse(value).data;
+  return lineSchemas().broadcast.safeParse(value).data;
 }
 
-const identitySchema = z.object({
-  pid: z.number(),
-  start: z.string(),
-  place: z.string()
-});
+const identitySchema = lazily(() =>
+  z.object({
+    pid: z.number(),
+    start: z.string(),
+    place: z.string()
+  })
+);
 
 /** What was settled for a worker when it was made, for whoever looks after it. */
-export const termsSchema = z.object({
-  restart: z.enum(['never', 'on-crash']),
-  runningTask: z.enum(['requeue', 'fail']),
-  stalledAfterSeconds: z.number(),
-  readyTimeoutSeconds: z.number(),
-  keepFailedPane: z.boolean(),
-  onDisconnect: z.enum(['keep', 'stop']),
-  /** The server that made it. */
-  maker: identitySchema
-});
+export const termsSchema = lazily(() =>
+  z.object({
+    restart: z.enum(['never', 'on-crash']),
+    runningTask: z.enum(['requeue', 'fail']),
+    stalledAfterSeconds: z.number(),
+    readyTimeoutSeconds: z.number(),
+    keepFailedPane: z.boolean(),
+    onDisconnect: z.enum(['keep', 'stop']),
+    /** The server that made it. */
+    maker: identitySchema()
+  })
+);
 
-export type Terms = z.output<typeof termsSchema>;
+export type Terms = z.output<ReturnType<typeof termsSchema>>;
 
 /** A process, as it was written down. */
 export function parseIdentity(text: string): ProcessIdentity | undefined {
   try {
-    return identitySchema.parse(JSON.parse(text));
+    return identitySchema().parse(JSON.parse(text));
   } catch {
     return undefined;
   }

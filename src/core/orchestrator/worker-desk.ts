@@ -1,6 +1,7 @@
-import { existsSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { soon } from '../soon.ts';
+import { touch, writeOver } from '../state/own-file.ts';
 import type { Broadcast } from './broadcast.ts';
 import { placed } from './payload.ts';
 import type { NewEvent } from './records.ts';
@@ -183,9 +184,8 @@ export class WorkerDesk {
   #touch(): void {
     const { seen } = this.#folder;
     try {
-      const now = new Date();
-      if (existsSync(seen)) utimesSync(seen, now, now);
-      else writeFileSync(seen, '', { mode: 0o600 });
+      if (existsSync(seen)) touch(seen);
+      else writeOver(seen, '');
     } catch (problem) {
       this.#onProblem(problem);
     }

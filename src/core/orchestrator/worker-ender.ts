@@ -29,12 +29,12 @@ export class WorkerEnder {
 
   /**
    * Ends what is left of a worker's program, and does what follows.
-   * @param policy in place of the configured one
+   * @param policy in place of what was settled when it was made
    */
   async end(
     worker: Worker,
     reason?: string,
-    policy: EndPolicy = this.termsOf(worker)
+    policy: EndPolicy = this.#policyFor(worker)
   ): Promise<void> {
     const { start } = this.#with;
     const { generation } = worker.log.read().state;
@@ -109,6 +109,13 @@ export class WorkerEnder {
   /** Of the server that made it, as long as that can be known. */
   termsOf({ meta }: Worker): EnderSettings {
     return this.#with.store.termsOf(meta.agent_id) ?? this.#with.settings;
+  }
+
+  /** Nobody's program is started again for whom we cannot vouch. */
+  #policyFor(worker: Worker): EndPolicy {
+    return this.#with.store.isOurs(worker.meta.agent_id)
+      ? this.termsOf(worker)
+      : { restart: 'never', runningTask: 'fail' };
   }
 
   closePane(worker: Worker): Promise<void> {

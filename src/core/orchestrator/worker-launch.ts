@@ -1,8 +1,10 @@
 import { join } from 'node:path';
-import type { CliEngine, Engine, EngineRequest } from '../../plugin.ts';
+import type { Access, CliEngine, Engine, EngineRequest } from '../../plugin.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import { childEnvironment } from '../engines/environment.ts';
 import { HostError } from '../errors.ts';
+import { checkStillInside } from '../runs/containment.ts';
+import { capped } from '../runs/new-record.ts';
 import type { LaunchRequest, Processes } from '../runs/ports.ts';
 import { isSameProcess } from '../runs/run.ts';
 import { readIfThere, writeNew } from '../state/atomic-file.ts';
@@ -18,9 +20,8 @@ export interface LaunchSettings {
   /** The configuration, for that server. */
   configFile: string | undefined;
   workspace: string;
+  maxAccess: Access;
   heartbeatSeconds: number;
-  /** Of this server; a worker is one deeper. */
-  depth: number;
 }
 
 export interface PlannedLaunch {
@@ -89,7 +90,10 @@ export class WorkerLaunch {
   planFor(worker: Worker, directory: string): PlannedLaunch {
     const { registry, processes, settings } = this.#with;
     const { meta, folder } = worker;
-    const { role, env, terms } = this.#with.store.requestOf(meta.agent_id);
+    checkStillInside(settings.workspace, meta.cwd);
+    const { role, env, depth, terms } = this.#with.store.requestOf(
+      meta.agent_id
+    );
     const engine = this.engineFor(meta.engine, meta.backend);
     const configured = registry.settingsOf(engine.name);
     const request: EngineRequest = {
@@ -101,7 +105,8 @@ export class WorkerLaunch {
         heartbeatSeconds: settings.heartbeatSeconds,
         waitMs
       }),
-      access: meta.access,
+      // Another server may have made it, under another ceiling.
+      access: capped(meta.access, settings.maxAccess),
       cwd: meta.cwd,
       asRoot: process.getuid?.() === 0,
       ...(meta.model === null ? {} : { model: meta.model }),
@@ -113,7 +118,7 @@ export class WorkerLaunch {
     const environment = childEnvironment(
       engine,
       request,
-      { agent_id: meta.agent_id, depth: settings.depth + 1 },
+      { agent_id: meta.agent_id, depth },
       directory,
       { ...configured.env, ...env }
     );

@@ -166,11 +166,17 @@ export class WorkerStart {
       .slice(-count);
   }
 
-  /** Whichever are marked as its own: it may have got another. */
+  /**
+   * Whichever are marked as its own: it may have got another, and on a full
+   * disk nobody could write down which.
+   */
   async closePane({ meta }: Worker): Promise<void> {
     const { store, terminal } = this.#with;
-    const panes = await this.#panesOf(store.find(meta.agent_id)?.meta ?? meta);
-    await Promise.all(panes.map((pane) => terminal.close(pane)));
+    const written = store.find(meta.agent_id)?.meta ?? meta;
+    const isElsewhere = written.pane?.socket !== meta.pane?.socket;
+    const known = isElsewhere ? [meta, written] : [meta];
+    const panes = await Promise.all(known.map((one) => this.#panesOf(one)));
+    await Promise.all(panes.flat().map((pane) => terminal.close(pane)));
   }
 
   /** Those that carry its mark, where it is known to have one. */

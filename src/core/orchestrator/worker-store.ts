@@ -3,16 +3,18 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errnoOf, HostError, storageError } from '../errors.ts';
+import { lazily } from '../lazily.ts';
 import {
   readIfThere,
   remove,
   replaceFile,
   writeNew
 } from '../state/atomic-file.ts';
-import { ensureDirectory } from '../state/directories.ts';
+import { ensureDirectory, isLink } from '../state/directories.ts';
 import { FileLock, type Witnesses } from '../state/file-lock.ts';
 import { LockQueue } from '../state/lock-queue.ts';
 import { Broadcast } from './broadcast.ts';
+import { wasMadeHere } from './made-here.ts';
 import {
   parseMeta,
   type Terms,
@@ -22,15 +24,19 @@ import {
 import { broadcastPath, WorkerFolder } from './worker-folder.ts';
 import { WorkerLog } from './worker-log.ts';
 
-const requestSchema = z.object({
-  /** The brief in full. */
-  role: z.string(),
-  env: z.record(z.string(), z.string()),
-  terms: termsSchema
-});
+const requestSchema = lazily(() =>
+  z.object({
+    /** The brief in full. */
+    role: z.string(),
+    env: z.record(z.string(), z.string()),
+    /** How deep it is, whoever starts it again; those of old were asked by people. */
+    depth: z.number().default(1),
+    terms: termsSchema()
+  })
+);
 
 /** What starts a worker again, beside its meta. May hold secrets. */
-export type WorkerRequest = z.output<typeof requestSchema>;
+export type WorkerRequest = z.output<ReturnType<typeof requestSchema>>;
 
 export interface Worker {
   meta: WorkerMeta;
@@ -83,8 +89,13 @@ export class WorkerStore {
   find(agentId: string): Worker | undefined {
     if (!/^[0-9a-f]{8}$/.test(agentId)) return undefined;
     const folder = this.folderOf(agentId);
+    // A link in its place is no worker of ours.
+    if (isLink(folder.public) || isLink(folder.private)) return undefined;
     const meta = metaIn(folder);
-    if (!meta) return undefined;
+    if (!meta) {
+      this.#logs.delete(agentId);
+      return undefined;
+    }
     const log =
       this.#logs.get(agentId) ?? new WorkerLog(folder, this.#witnesses);
     this.#logs.set(agentId, log);
@@ -181,10 +192,16 @@ export class WorkerStore {
     }
   }
 
+  /** Whether we can vouch for what starts it again. */
+  isOurs(agentId: string): boolean {
+    const maker = this.termsOf(agentId)?.maker;
+    return wasMadeHere(this.folderOf(agentId), maker, this.#witnesses);
+  }
+
   /** @throws Error when it cannot be read any more */
   requestOf(agentId: string): WorkerRequest {
     const { request } = this.folderOf(agentId);
-    return requestSchema.parse(JSON.parse(readIfThere(request) ?? 'null'));
+    return requestSchema().parse(JSON.parse(readIfThere(request) ?? 'null'));
   }
 
   /** What all workers of a run have come to. */

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
-import { HostError } from '../errors.ts';
+import { HostError, limitError } from '../errors.ts';
 import { shortName } from './parts.ts';
 
 /**
@@ -11,7 +11,7 @@ export function resolveDirectory(
   workspace: string,
   asked: string | undefined
 ): string {
-  const root = realpathSync(workspace);
+  const root = rootOf(workspace);
   if (asked === undefined || asked === '') return root;
   const path = resolve(root, asked);
   if (!isInside(root, path) && !isInside(resolve(workspace), path))
@@ -27,17 +27,48 @@ export function resolveDirectory(
   return real;
 }
 
+/**
+ * Once more, when a program is about to start in a directory that was found
+ * right when it was asked for: it may have waited for long.
+ * @throws Error when it is gone, or has become a link out of the workspace
+ */
+export function checkStillInside(workspace: string, directory: string): void {
+  let real: string;
+  try {
+    real = realpathSync(directory);
+  } catch {
+    // Else the system would say that the program is missing.
+    throw new Error(`${directory} is gone`);
+  }
+  if (isInside(realpathSync(workspace), real)) return;
+  throw new Error(`${directory} leads out of the workspace by now`);
+}
+
 /** The real path of what is inside the workspace, links resolved. */
 export function resolveInside(
   workspace: string,
   asked: string
 ): string | undefined {
-  const root = realpathSync(workspace);
+  const root = rootOf(workspace);
   try {
     const real = realpathSync(resolve(root, asked));
     return isInside(root, real) ? real : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** It may have been moved away under a server at work. */
+function rootOf(workspace: string): string {
+  try {
+    return realpathSync(workspace);
+  } catch (error) {
+    if (limitError(error)) throw error;
+    throw new HostError(
+      'cwd_missing',
+      `The workspace ${workspace} is not there any more.`,
+      'Put it back, or start the server again where it is now; nothing was started.'
+    );
   }
 }
 

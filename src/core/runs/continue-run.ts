@@ -1,10 +1,11 @@
 import type { Failure } from '../../plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
+import { toldIfCleaned } from './cleaned-agent.ts';
 import type { Run, RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
-import { reserveTurn } from './session-turns.ts';
+import { leaveLine, reserveTurn } from './session-turns.ts';
 import type { Spawned, SpawnRequest } from './spawn-request.ts';
 import type { Spawner } from './spawner.ts';
 
@@ -32,7 +33,7 @@ export async function continueRun(
   const { store, tracker, spawner, registry } = tools;
   const { agentId, prompt, timeoutSeconds, requestId } = request;
   const run = await tracker.run(agentId);
-  if (!run) throw unknownAgent(agentId);
+  if (!run) throw unknownAgent(agentId, store);
   if (run.record.template) throw ofTemplate(run);
   const engine = registry.get(run.record.engine);
   const repeated = await spawner.repeated(requestId);
@@ -45,7 +46,12 @@ export async function continueRun(
   const free =
     typeof sessionId === 'string' &&
     (await reserveTurn(engine.name, sessionId, id, store, tracker));
-  return spawner.spawn({
+  // From here on nobody cleans it away; but somebody may have just before.
+  if (!store.has(agentId)) {
+    if (free) leaveLine(engine.name, sessionId, id, store);
+    throw unknownAgent(agentId, store);
+  }
+  const spawned = spawner.spawn({
     agentId: id,
     engine: engine.name,
     prompt,
@@ -58,6 +64,11 @@ export async function continueRun(
     ...programOf(run.record, registry),
     ...(engine.kind === 'api' ? briefOf(run.record) : {}),
     ...(free ? { continues: { agentId, sessionId } } : { failure: busy })
+  });
+  return spawned.catch((error: unknown) => {
+    // Its turn would be waited for though nobody has it.
+    if (free && !store.has(id)) leaveLine(engine.name, sessionId, id, store);
+    throw error;
   });
 }
 
@@ -102,10 +113,11 @@ function noSession(agentId: string, label: string): HostError {
   );
 }
 
-export function unknownAgent(agentId: string): HostError {
+export function unknownAgent(agentId: string, store: RunStore): HostError {
   return new HostError(
     'unknown_agent',
-    `There is no agent "${agentId}" in this workspace.`,
+    toldIfCleaned(agentId, store) ??
+      `There is no agent "${agentId}" in this workspace.`,
     'Call list to see the agents there are.'
   );
 }

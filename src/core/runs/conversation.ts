@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import type { Turn } from '../../plugin.ts';
 import { readIfThere } from '../state/atomic-file.ts';
+import { ownFile } from './own-file.ts';
 import type { RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import { holdersOf } from './session-turns.ts';
@@ -21,8 +21,10 @@ export function turnsBefore(
     const outcome = store.outcomeOf(id);
     if (outcome?.status !== 'completed') return [];
     const directory = store.directoryOf(id);
-    const prompt = readIfThere(join(directory, 'prompt.txt'));
-    const answer = readIfThere(join(directory, outcome.result_file));
+    const [prompt, answer] = ['prompt.txt', outcome.result_file].map((name) => {
+      const path = ownFile(directory, name);
+      return path === undefined ? undefined : readIfThere(path);
+    });
     return prompt && answer ? [{ prompt, answer }] : [];
   });
 }

@@ -2,13 +2,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfThere, writeNew } from '../state/atomic-file.ts';
 import { sizeOf, tailOf } from '../state/text-file.ts';
+import { checkStillInside } from './containment.ts';
 import { environmentOf, type ProgramDependencies } from './program.ts';
 import type { RunRecord } from './run.ts';
 import {
   emptyExitFile,
   exitCodeOf,
   stopRequestOf,
-  touchStarting
+  touchStarting,
+  workspaceOf
 } from './run-files.ts';
 import type { Waiting } from './run-queue.ts';
 
@@ -39,6 +41,7 @@ export async function withChat(
   const command = processes.locate(createChat.command);
   if (command === undefined)
     throw new Error(notMade(`there is no program "${createChat.command}"`));
+  checkStillInside(workspaceOf(directory), record.cwd);
   const place = layOut(directory);
   const { ended } = processes.launch({
     agentId: record.agent_id,

@@ -16,14 +16,18 @@ export class Fold {
   reply: Reply = { text: '', finished: false };
   /** Rows of failures so far: one begins when `retrying` appears. */
   row = 0;
-  /** The end of what the program said in plain text. */
-  stray = '';
+  #stray = '';
   readonly #engine: Readable;
   #fault: Failure | undefined;
   #isDeaf = false;
 
   constructor(engine: Readable) {
     this.#engine = engine;
+  }
+
+  /** The end of what the program said in plain text. */
+  get stray(): string {
+    return this.#stray.slice(-strayChars);
   }
 
   add(line: string): void {
@@ -67,7 +71,10 @@ export class Fold {
 
   #keep(line: string): void {
     const words = line.slice(-strayChars).trim();
-    if (words !== '') this.stray = `${this.stray}${words}\n`.slice(-strayChars);
+    if (words === '') return;
+    this.#stray += `${words}\n`;
+    // Not at each of a million lines, which would make much garbage.
+    if (this.#stray.length > 16 * strayChars) this.#stray = this.stray;
   }
 
   #failureOf(error: unknown): Failure {

@@ -1,14 +1,16 @@
-import { appendFileSync, existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { EngineFault } from '../engines/engine-fault.ts';
 import { messageOf } from '../errors.ts';
+import { appendTo, writeOver } from '../state/own-file.ts';
+import { checkStillInside } from './containment.ts';
 import {
   type ProgramDependencies,
   programOf,
   silenceLimitOf
 } from './program.ts';
 import { notPrepared } from './run.ts';
-import { addEvent, claimNeverStarts } from './run-files.ts';
+import { addEvent, claimNeverStarts, workspaceOf } from './run-files.ts';
 import type { Waiting } from './run-queue.ts';
 import { type StdinDependencies, tellAnew } from './stdin.ts';
 
@@ -27,8 +29,7 @@ export async function launchRun(
 ): Promise<void> {
   const { record, request, engine } = waiting;
   try {
-    // Else the system would say that the program is missing.
-    if (!existsSync(record.cwd)) throw new Error(`${record.cwd} is gone`);
+    checkStillInside(workspaceOf(directory), record.cwd);
     tellAnew(waiting, dependencies);
     addEvent(directory, { type: 'started', engine: engine.name });
     await dependencies.processes.launch({
@@ -47,9 +48,12 @@ export async function launchRun(
   }
 }
 
+/** So often a run is tried to be ended that could not be: see below. */
+const againMs = 1000;
+
 /**
  * The system refused the process: told like any engine that can't start.
- * Never throws: on a full disk the run is found lost, and its place is free.
+ * Never throws: without room or a descriptor to tell it, it is told later.
  */
 export function notLaunched(
   directory: string,
@@ -59,9 +63,11 @@ export function notLaunched(
   const message = messageOf(error);
   try {
     if (!claimNeverStarts(directory)) return;
-    appendFileSync(join(directory, 'stderr'), `troupe: ${message}\n`);
-    writeFileSync(join(directory, 'exit'), `${exitCode}\n`);
+    appendTo(join(directory, 'stderr'), `troupe: ${message}\n`);
+    writeOver(join(directory, 'exit'), `${exitCode}\n`);
   } catch {
-    return;
+    if (!existsSync(directory)) return;
+    const again = () => notLaunched(directory, error, exitCode);
+    setTimeout(again, againMs).unref();
   }
 }

@@ -30,6 +30,30 @@ function look(looks: [second: number, said?: Said][], changed = record) {
   return seen.at(-1);
 }
 
+describe('silence', () => {
+  const idle = recordWith({ idle_timeout_seconds: 4, timeout_seconds: 0 });
+
+  test('that its watchdog should have ended, ends a run', () => {
+    expect(look([[0], [13]], idle)).toBeUndefined();
+    expect(look([[0], [15]], idle)).toEqual({ why: 'idle_timeout' });
+  });
+
+  test('is over with every byte, however long nobody looked', () => {
+    const limits = new Limits();
+    const at = (second: number) =>
+      limits.passed(idle, directory, undefined, second * 1000);
+    at(0);
+    writeFileSync(join(directory, 'stderr'), '.');
+    expect(at(600)).toBeUndefined();
+    expect(at(610)).toBeUndefined();
+    expect(at(615)).toEqual({ why: 'idle_timeout' });
+  });
+
+  test('has no limit unless there is one', () => {
+    expect(look([[0], [10_000]], patient)).toBeUndefined();
+  });
+});
+
 describe('retries', () => {
   test('one more failure after the limit ends a run, with its reason', () => {
     expect(

@@ -1,14 +1,18 @@
 import { join } from 'node:path';
 import type { Failure, Reply } from '../../plugin.ts';
 import { sizeOf } from '../state/text-file.ts';
+import { silenceLimitOf } from './program.ts';
 import type { RunRecord } from './run.ts';
 
-/** Past its time limit by this much, a run's own watchdog must be gone. */
+/** Past one of its times by this much, a run's own watchdog must be gone. */
 const overdueMs = 10_000;
 
 interface Watched {
   /** All times are of the monotonic clock. */
   since: number;
+  /** Bytes that it has put out, and since when no more than these. */
+  output: number;
+  quietSince: number;
   /** The failures in a row it is at, and when the first was seen. */
   retries: { row: number; times: number; since: number } | undefined;
 }
@@ -21,7 +25,7 @@ export interface Said {
 
 /** Why a run has to end now. */
 export type Passed =
-  | { why: 'timeout' | 'output_limit' }
+  | { why: 'timeout' | 'idle_timeout' | 'output_limit' }
   | { why: 'retries'; failure: Failure };
 
 /** What runs may not go beyond, as somebody who looks every second sees it. */
@@ -41,13 +45,20 @@ export class Limits {
     now = performance.now()
   ): Passed | undefined {
     const { agent_id: id, timeout_seconds, output_limit_bytes } = record;
-    const watched = this.#watched.get(id) ?? { since: now, retries: undefined };
+    const output =
+      sizeOf(join(directory, 'stdout')) + sizeOf(join(directory, 'stderr'));
+    const fresh = { since: now, output, quietSince: now, retries: undefined };
+    const watched = this.#watched.get(id) ?? fresh;
     this.#watched.set(id, watched);
+    if (watched.output !== output)
+      Object.assign(watched, { output, quietSince: now });
     const ranMs = now - watched.since;
     if (timeout_seconds > 0 && ranMs > timeout_seconds * 1000 + overdueMs)
       return { why: 'timeout' };
-    const output =
-      sizeOf(join(directory, 'stdout')) + sizeOf(join(directory, 'stderr'));
+    const quietMs = now - watched.quietSince;
+    const idleMs = silenceLimitOf(record) * 1000;
+    if (idleMs > 0 && quietMs > idleMs + overdueMs)
+      return { why: 'idle_timeout' };
     if (output_limit_bytes > 0 && output > output_limit_bytes)
       return { why: 'output_limit' };
     return pastRetries(watched, record.retry_seconds ?? 0, said, now);

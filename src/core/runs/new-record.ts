@@ -20,7 +20,7 @@ export function newRecord(
   request: SpawnRequest,
   cwd: string,
   attempt: number,
-  { registry, settings, store, processes }: SpawnerDependencies
+  { registry, settings, store, processes, origin }: SpawnerDependencies
 ): RunRecord {
   const access =
     engine.kind === 'api'
@@ -57,8 +57,8 @@ export function newRecord(
     request_id: requestId,
     created_at: new Date().toISOString(),
     owner: processes.self,
-    parent: settings.parent,
-    depth: settings.depth + 1,
+    parent: origin.parent,
+    depth: origin.depth + 1,
     continues: request.continues?.agentId ?? null,
     // An API keeps no session: ours is named after its first agent.
     session_id:

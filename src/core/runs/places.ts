@@ -1,8 +1,11 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Processes } from './ports.ts';
 import type { RunRecord } from './run.ts';
-import { isReady, setStarting, startingSince } from './run-files.ts';
+import {
+  isReady,
+  setStarting,
+  startingSince,
+  wasClaimed
+} from './run-files.ts';
 import { liveStateOf } from './run-state.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -12,20 +15,42 @@ const announcedMs = 2000;
 export interface PlacesDependencies {
   store: RunStore;
   processes: Processes;
+  /** How many agents of an engine may be at work at once, if that is set. */
+  capOf: (engine: string) => number | undefined;
 }
+
+/** What decides where an agent may work. */
+export type Placed = Pick<RunRecord, 'agent_id' | 'engine'>;
+
+/** Ids of agents, for who asks whether one is among them. */
+export type Ids = Pick<ReadonlySet<string>, 'has'>;
+
+/**
+ * `full`: this server's own agents have all of them. `contended`: other
+ * servers have the rest, whose ends nobody tells us of, or want it at the same
+ * moment. With `engine`, only those of its engine are taken.
+ */
+export type Place =
+  | 'taken'
+  | 'full'
+  | 'contended'
+  | 'engine full'
+  | 'engine contended';
 
 /**
  * The places for agents of one kind that all servers of a workspace share,
- * without a lock. Who wants one first announces it, in a file `starting` in the
- * agent's folder, and counts afterwards: of two that take the last place at
- * once the later one sees both announcements, and whoever counts too many
- * takes his back. A server that was paused or killed in between holds up a
- * place for two seconds at most.
+ * without a lock; an engine may have a part of them only. Who wants one first
+ * announces it, in a file `starting` in the agent's folder, and counts
+ * afterwards: of two that take the last place at once the later one sees both
+ * announcements, and whoever counts too many takes his back. A server that was
+ * paused or killed in between holds up a place for two seconds at most.
  */
 export class Places {
   readonly kind: RunRecord['kind'];
   readonly #limit: number;
   readonly #with: PlacesDependencies;
+  /** Open runs that were seen to be over, which they stay. */
+  #over = new Set<string>();
 
   constructor(
     kind: RunRecord['kind'],
@@ -38,52 +63,85 @@ export class Places {
   }
 
   /**
-   * Takes a place for an agent beside `ours`. `contended`: other servers have
-   * the rest, whose ends nobody tells us of, or want it at the same moment.
+   * Takes a place for an agent beside `ours`.
+   * @param idle agents of ours that wait, so that nobody need look at them
    */
-  take(
-    agentId: string,
-    ours: ReadonlySet<string>
-  ): 'taken' | 'full' | 'contended' {
-    const { store } = this.#with;
-    const limit = this.#limit;
-    const all = new Set(ours).add(agentId);
-    if (all.size > limit) return 'full';
-    if (all.size + this.#others(all) > limit) return 'contended';
-    const directory = store.directoryOf(agentId);
+  take(wanting: Placed, ours: Placed[], idle: Ids = new Set()): Place {
+    const { agent_id: id, engine } = wanting;
+    const all = [...ours.filter(({ agent_id }) => agent_id !== id), wanting];
+    const own = this.#passed(all, [engine]);
+    if (own) return own === 'kind' ? 'full' : 'engine full';
+    const told = () => {
+      const others = this.#others(all, idle);
+      const passed = this.#passed([...all, ...others], [engine]);
+      return passed === 'engine' ? 'engine contended' : passed && 'contended';
+    };
+    const before = told();
+    if (before) return before;
+    const directory = this.#with.store.directoryOf(id);
     setStarting(directory, true);
-    if (all.size + this.#others(all) <= limit) return 'taken';
-    setStarting(directory, false);
-    return 'contended';
+    const after = told();
+    if (after) setStarting(directory, false);
+    return after ?? 'taken';
   }
 
-  /** Whether an agent of another server waits for such a place. */
-  areWanted(ours: ReadonlySet<string>): boolean {
-    const { store, processes } = this.#with;
+  /** Whether agents of these engines could all begin now, beside `ours`. */
+  areFree(engines: string[], ours: Placed[]): boolean {
+    const wanting = engines.map((engine) => ({ agent_id: '', engine }));
+    const all = [...ours, ...this.#others(ours), ...wanting];
+    return this.#passed(all, engines) === undefined;
+  }
+
+  /** Whether an agent of another server waits for nothing but such a place. */
+  areWanted(ours: Ids): boolean {
+    const { store, processes, capOf } = this.#with;
     return store.openIds().some((id) => {
       const directory = store.directoryOf(id);
-      if (ours.has(id) || existsSync(join(directory, 'claim'))) return false;
+      if (ours.has(id) || wasClaimed(directory)) return false;
       const record = store.recordOf(id);
       return (
         record?.kind === this.kind &&
         (!record.comes_after || isReady(directory)) &&
-        liveStateOf(record, directory, processes) === 'queued'
+        liveStateOf(record, directory, processes) === 'queued' &&
+        (capOf(record.engine) === undefined ||
+          this.#passed([...this.#others([]), record], [record.engine]) !==
+            'engine')
       );
     });
   }
 
-  /** Agents at work or about to be, besides those named. */
-  #others(named: ReadonlySet<string>): number {
+  /** Which limit so many agents are too many for. */
+  #passed(all: Placed[], engines: string[]): 'kind' | 'engine' | undefined {
+    if (all.length > this.#limit) return 'kind';
+    const isTooMany = (engine: string) =>
+      all.filter((one) => one.engine === engine).length >
+      (this.#with.capOf(engine) ?? Number.POSITIVE_INFINITY);
+    return engines.some(isTooMany) ? 'engine' : undefined;
+  }
+
+  /** Agents at work or about to be, besides those named and those idle. */
+  #others(named: Placed[], idle: Ids = new Set()): RunRecord[] {
+    const known = new Set(named.map(({ agent_id }) => agent_id));
+    const open = this.#with.store.openIds();
+    this.#over = new Set(open.filter((id) => this.#over.has(id)));
+    return open.flatMap((id) =>
+      known.has(id) || idle.has(id) || this.#over.has(id)
+        ? []
+        : (this.#atWork(id) ?? [])
+    );
+  }
+
+  #atWork(id: string): RunRecord | undefined {
     const { store, processes } = this.#with;
-    return store.openIds().filter((id) => {
-      if (named.has(id)) return false;
-      const directory = store.directoryOf(id);
-      const claimed = existsSync(join(directory, 'claim'));
-      if (!claimed && !isAnnounced(directory)) return false;
-      const record = store.recordOf(id);
-      if (record?.kind !== this.kind || store.outcomeOf(id)) return false;
-      return liveStateOf(record, directory, processes) === 'running';
-    }).length;
+    const directory = store.directoryOf(id);
+    if (!wasClaimed(directory) && !isAnnounced(directory)) return undefined;
+    const record = store.recordOf(id);
+    if (record?.kind !== this.kind) return undefined;
+    const state = store.hasOutcome(id)
+      ? 'ended'
+      : liveStateOf(record, directory, processes);
+    if (state === 'ended') this.#over.add(id);
+    return state === 'running' ? record : undefined;
   }
 }
 

@@ -39,14 +39,33 @@ export interface StopReport {
   survivors: number[];
 }
 
+/** What we put into the environment of an agent's program. */
+export interface AgentMarks {
+  agentId: string | undefined;
+  directory: string | undefined;
+  depth: string | undefined;
+}
+
+/** A process that another descends from, or that leads its session. */
+export interface Ancestor {
+  /** `start` is empty for one that is gone while its session lives on. */
+  identity: ProcessIdentity;
+  /** In its environment, as far as that may be read. */
+  marks: AgentMarks;
+}
+
 /** Processes, as the core needs them. Implemented in adapters/. */
 export interface Processes {
   self: ProcessIdentity;
   /** `unknown`: on another machine or in another process namespace. */
   liveness(identity: ProcessIdentity): 'alive' | 'dead' | 'unknown';
+  /** Those above this process, nearest first. A look takes milliseconds. */
+  ancestors(): Ancestor[];
   launch(request: LaunchRequest): Launched;
   /** Ends a run's whole process tree: TERM, 3 s, KILL. */
   stop(target: StopTarget): Promise<StopReport>;
+  /** The same by a process of its own, for one that ends at once. */
+  stopAlone(directory: string): void;
   /** The command that asks an API engine, given its task on stdin. */
   apiAgent: { command: string; args: string[] };
   /** Absolute path of a program, or undefined when it is not installed. */

@@ -10,33 +10,33 @@ let log: TestLog;
 
 afterEach(() => log.workspace.remove());
 
-test('the last that ended come last, whatever their order of spawning', async () => {
+test('the last that ended come last, whatever their order of spawning', () => {
   log = createLog();
   for (const number of [1, 2, 3, 4]) log.spawn(agentId(number), 'x');
   for (const number of [3, 1, 4]) log.finish(agentId(number), 'y');
 
-  expect(await recentlyEnded(log.path, 2)).toEqual([agentId(1), agentId(4)]);
-  expect(await recentlyEnded(log.path, 9)).toEqual([
+  expect(recentlyEnded(log.journal.files, 2)).toEqual([agentId(1), agentId(4)]);
+  expect(recentlyEnded(log.journal.files, 9)).toEqual([
     agentId(3),
     agentId(1),
     agentId(4)
   ]);
 });
 
-test('an end that was recorded twice counts once', async () => {
+test('an end that was recorded twice counts once', () => {
   log = createLog();
   for (const number of [1, 2, 2, 2]) log.finish(agentId(number), 'y');
-  expect(await recentlyEnded(log.path, 3)).toEqual([agentId(1), agentId(2)]);
+  expect(recentlyEnded(log.journal.files, 3)).toEqual([agentId(1), agentId(2)]);
 });
 
-test('without a journal nobody has ended', async () => {
+test('without a journal nobody has ended', () => {
   log = createLog();
-  expect(await recentlyEnded(log.path, 3)).toEqual([]);
+  expect(recentlyEnded(log.journal.files, 3)).toEqual([]);
   log.spawn(agentId(1), 'says "type":"finished","agent_id":"00000009"');
-  expect(await recentlyEnded(log.path, 3)).toEqual([]);
+  expect(recentlyEnded(log.journal.files, 3)).toEqual([]);
 });
 
-test('it looks back through a long journal, over any border of blocks', async () => {
+test('it looks back through a long journal, over any border of blocks', () => {
   log = createLog();
   log.finish(agentId(1), 'first');
   for (let number = 0; number < 60; number += 1)
@@ -45,5 +45,5 @@ test('it looks back through a long journal, over any border of blocks', async ()
   for (let number = 0; number < 60; number += 1)
     log.spawn(agentId(200 + number), 'x'.repeat(11_000 + number));
 
-  expect(await recentlyEnded(log.path, 5)).toEqual([agentId(1), agentId(2)]);
+  expect(recentlyEnded(log.journal.files, 5)).toEqual([agentId(1), agentId(2)]);
 });

@@ -1,41 +1,56 @@
-import { open } from 'node:fs/promises';
-import { parseRecord } from '../audit/journal-window.ts';
+import { blocksBack } from '../audit/journal-blocks.ts';
+import { type JournalFiles, totalSize } from '../audit/journal-files.ts';
+import { parseRecord } from '../audit/parse-record.ts';
+import type { RunStore } from './run-store.ts';
 
-const blockBytes = 256 * 1024;
+/** So far back it looks when those that ended last were cleaned away. */
+const reachChars = 4 * 1024 * 1024;
+
+/** As `recentlyEnded`, with those whose ends are not in the journal yet. */
+export function lastEnded(
+  files: JournalFiles,
+  store: RunStore,
+  limit: number
+): string[] {
+  const noted = recentlyEnded(files, limit, (id) => store.has(id));
+  const fresh = store
+    .openIds()
+    .filter((id) => store.hasOutcome(id) && !noted.includes(id));
+  return [...noted, ...fresh].slice(-limit);
+}
 
 /**
  * Ids of the agents that ended last, newest last. Reads the journal from its
- * end, so it costs the same after ten agents as after ten thousand.
+ * end, so it costs the same after ten agents as after ten thousand. In one go:
+ * while hundreds are started, each pause is as long as a start takes.
  */
-export async function recentlyEnded(
-  journalPath: string,
-  limit: number
-): Promise<string[]> {
-  const file = await open(journalPath, 'r').catch(() => undefined);
-  if (!file) return [];
-  try {
-    const newest = new Set<string>();
-    let end = (await file.stat()).size;
-    while (end > 0 && newest.size < limit) {
-      const from = Math.max(0, end - blockBytes);
-      const block = Buffer.alloc(end - from);
-      await file.read(block, 0, block.length, from);
-      const cut = from === 0 ? 0 : block.indexOf(10) + 1;
-      collect(block.subarray(cut).toString('utf8'), newest, limit);
-      end = cut === 0 ? from : from + cut;
-      if (cut === block.length) break;
-    }
-    return [...newest].reverse();
-  } finally {
-    await file.close();
+export function recentlyEnded(
+  files: JournalFiles,
+  limit: number,
+  isThere: (agentId: string) => boolean = () => true
+): string[] {
+  const newest = new Set<string>();
+  const list = files.look();
+  let left = reachChars;
+  for (const { text } of blocksBack(files, list, totalSize(list))) {
+    collect(text, newest, limit, isThere);
+    left -= text.length;
+    if (newest.size >= limit || left < 0) break;
   }
+  return [...newest].reverse();
 }
 
-function collect(text: string, newest: Set<string>, limit: number): void {
+function collect(
+  text: string,
+  newest: Set<string>,
+  limit: number,
+  isThere: (agentId: string) => boolean
+): void {
   for (const line of text.split('\n').reverse()) {
     if (newest.size >= limit) return;
     if (!line.includes('"type":"finished"')) continue;
     const record = parseRecord(line);
-    if (record?.type === 'finished') newest.add(record.agent_id);
+    if (record?.type === 'finished' && isThere(record.agent_id))
+      newest.add(record.agent_id);
   }
 }

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CliEngine, Engine, Reply } from '../../plugin.ts';
 import { replaceFile } from '../state/atomic-file.ts';
-import { readSlice, sizeOf } from '../state/text-file.ts';
+import { sizeOf } from '../state/text-file.ts';
+import { TextLength } from '../state/text-length.ts';
 import type { Outcome } from './run.ts';
 
 /** A plain engine's stdout up to this size is trimmed into result.txt. */
@@ -16,8 +17,8 @@ export async function saveResult(
 ): Promise<Pick<Outcome, 'result_file' | 'result_chars'>> {
   const stdout = join(directory, 'stdout');
   if (isPlain(engine) && sizeOf(stdout) > plainResultBytes) {
-    const { totalChars } = await readSlice(stdout, 0, 0);
-    return { result_file: 'stdout', result_chars: totalChars };
+    const result_chars = await new TextLength(stdout).read(true);
+    return { result_file: 'stdout', result_chars };
   }
   // A plain engine's bytes are kept, also those that are no UTF-8.
   const result = isPlain(engine) ? trimmed(readFileSync(stdout)) : reply.text;

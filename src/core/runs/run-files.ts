@@ -1,13 +1,16 @@
-import { appendFileSync, existsSync, statSync, utimesSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Failure } from '../../plugin.ts';
 import { failureCodes } from '../engines/failure-codes.ts';
+import { isTorn } from '../state/append.ts';
 import {
   createOnce,
   readIfThere,
   remove,
   writeNew
 } from '../state/atomic-file.ts';
+import { fileIn } from '../state/file-in.ts';
+import { appendTo, fillIn, touch } from '../state/own-file.ts';
 import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
 
 /**
@@ -16,6 +19,7 @@ import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
  * prompt.txt   the caller's words              spawner, before the answer
  * stdin        what the engine is given, where it differs
  * record.json  what was asked                  spawner, before the answer
+ * unstarted    will be `starting`              laid out beforehand
  * starting     wants a place to work           its owner, see places.ts
  * ready        no more in line: wants a place   its owner
  * launch       what a pane is to run           until its shell has read it
@@ -30,6 +34,7 @@ import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
  * changes.diff the same as a patch             whoever wrote changes.json
  * result.txt   final text                      whoever settles
  * outcome.json how it ended                    created exclusively
+ * read         somebody was given the result    whoever gave it
  */
 export interface Claim {
   /** Absent until the supervisor has written itself down, and for `never`. */
@@ -39,13 +44,24 @@ export interface Claim {
   never: boolean;
 }
 
+/** The workspace of an agent's folder, `.agents/spawns/<id>` in it. */
+export function workspaceOf(directory: string): string {
+  return join(directory, '..', '..', '..');
+}
+
 const exitFileBytes = 32;
+
+/** What is renamed to `starting`: to make a file takes longer. */
+export const notStarting = 'unstarted';
 
 export const emptyExitFile = `${' '.repeat(exitFileBytes - 1)}\n`;
 
 /** Undefined while nobody has claimed the run. */
 export function claimOf(directory: string, place: string): Claim | undefined {
-  const text = readIfThere(join(directory, 'claim'));
+  // Hundreds wait without one: to look costs a tenth of a read that fails.
+  const text = wasClaimed(directory)
+    ? readIfThere(fileIn(directory, 'claim'))
+    : undefined;
   if (text === undefined) return undefined;
   const [first = '', second = ''] = text.split('\n');
   const [pid = '', start = ''] = first.split(' ');
@@ -58,61 +74,71 @@ export function claimOf(directory: string, place: string): Claim | undefined {
   return { supervisor, watchdogs, never: first === 'never' };
 }
 
+/** Somebody starts it or has done so, or has said that it never starts. */
+export function wasClaimed(directory: string): boolean {
+  return existsSync(fileIn(directory, 'claim'));
+}
+
 /** Says that the owner is about to start it. False takes that back. */
 export function setStarting(directory: string, on: boolean): void {
-  const path = join(directory, 'starting');
-  remove(path);
-  if (on) writeNew(path, '');
+  const path = fileIn(directory, 'starting');
+  if (!on) {
+    remove(path);
+    return;
+  }
+  const laidOut = join(directory, notStarting);
+  // Opened so, it has the time of now, by the system's clock.
+  fillIn(laidOut, '');
+  renameSync(laidOut, path);
 }
 
 /** Says so again: starting takes longer than an announcement holds. */
 export function touchStarting(directory: string): void {
-  const now = new Date();
   try {
-    utimesSync(join(directory, 'starting'), now, now);
+    touch(fileIn(directory, 'starting'));
   } catch {
     // Then others may take its place, which is no harm to it.
   }
 }
 
 export function isStarting(directory: string): boolean {
-  return startingSince(directory) !== undefined;
+  return existsSync(fileIn(directory, 'starting'));
 }
 
 export function startingSince(directory: string): Date | undefined {
-  return timeOf(join(directory, 'starting'));
+  return timeOf(fileIn(directory, 'starting'));
 }
 
 /** Says that those it comes after are over, and only a place is wanting. */
 export function noteReady(directory: string): void {
-  const path = join(directory, 'ready');
+  const path = fileIn(directory, 'ready');
   if (!existsSync(path)) writeNew(path, '');
 }
 
 export function isReady(directory: string): boolean {
-  return existsSync(join(directory, 'ready'));
+  return existsSync(fileIn(directory, 'ready'));
 }
 
 /** Declares that a run never starts. False when somebody claimed it before. */
 export function claimNeverStarts(directory: string): boolean {
-  const path = join(directory, 'claim');
+  const path = fileIn(directory, 'claim');
   // What is there needs no room on a full disk.
   return !existsSync(path) && createOnce(path, 'never\n');
 }
 
 /** When the run began, by the claim's own time. */
 export function startedAt(directory: string): Date | undefined {
-  return timeOf(join(directory, 'claim'));
+  return timeOf(fileIn(directory, 'claim'));
 }
 
 /** When the exit code was written. */
 export function exitedAt(directory: string): Date | undefined {
-  return hasExited(directory) ? timeOf(join(directory, 'exit')) : undefined;
+  return hasExited(directory) ? timeOf(fileIn(directory, 'exit')) : undefined;
 }
 
 /** The engine's exit code; signals show as 128 + number. */
 export function exitCodeOf(directory: string): number | undefined {
-  const text = readIfThere(join(directory, 'exit'))?.split('\n')[0]?.trim();
+  const text = readIfThere(fileIn(directory, 'exit'))?.split('\n')[0]?.trim();
   return text && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
@@ -142,9 +168,11 @@ export function addEvent(
   event: Record<string, unknown> & { type: string }
 ): void {
   const line = JSON.stringify({ at: new Date().toISOString(), ...event });
-  const path = join(directory, 'events.jsonl');
+  const path = fileIn(directory, 'events.jsonl');
   try {
-    appendFileSync(path, `${line}\n`, { mode: 0o600 });
+    // Who was killed amid a line may not spoil ours.
+    const before = isTorn(path) ? '\n' : '';
+    appendTo(path, `${before}${line}\n`);
   } catch {
     // Then the run reads as ended from outside.
   }
@@ -160,7 +188,7 @@ export function wasJournalled(directory: string): boolean {
 }
 
 export function eventsOf(directory: string): Record<string, unknown>[] {
-  const text = readIfThere(join(directory, 'events.jsonl')) ?? '';
+  const text = readIfThere(fileIn(directory, 'events.jsonl')) ?? '';
   return text
     .split('\n')
     .map(parse)

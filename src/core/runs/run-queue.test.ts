@@ -1,3 +1,4 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Engine } from '../../plugin.ts';
@@ -34,13 +35,15 @@ const engine: Engine = {
 function add(
   agent_id: string,
   after: Earlier[] = [],
-  kind: 'cli' | 'api' = 'cli'
+  kind: 'cli' | 'api' = 'cli',
+  more: { engine?: string; isAgents?: boolean } = {}
 ) {
-  const record = recordWith({ agent_id, kind });
+  const { engine: name = 'x', isAgents } = more;
+  const record = recordWith({ agent_id, kind, engine: name });
   const { access } = record;
   store.create(record, 'x', 'x');
   const request = { prompt: 'x', access, cwd: '/', asRoot: false };
-  queue.add({ record, engine, request, after });
+  queue.add({ record, engine, request, after, isAgents });
 }
 
 function end(agentId: string): void {
@@ -62,9 +65,9 @@ test('first in is first out, of each kind', () => {
   expect(idOf(queue.next('api'))).toBe(b);
   expect(queue.drop(a)?.record.agent_id).toBe(a);
   expect(idOf(queue.next('cli'))).toBe(c);
-  expect(queue.ids()).toEqual([b, c]);
   expect(queue.drop(a)).toBeUndefined();
-  expect(queue.dropAll()).toHaveLength(2);
+  expect([queue.has(a), queue.has(b)]).toEqual([false, true]);
+  expect(queue.dropAll().map(idOf)).toEqual([b, c]);
   expect(queue.next('cli')).toBeUndefined();
 });
 
@@ -80,6 +83,19 @@ describe('who comes after another', () => {
     expect(queue.next('cli')).toBeUndefined();
     end(a);
     expect(idOf(queue.next('cli'))).toBe(b);
+  });
+
+  test('starts also when the end of that was spoilt', () => {
+    const outcome = (id: string) => join(store.directoryOf(id), 'outcome.json');
+    for (const id of [a, b]) add(id);
+    for (const id of [a, b]) queue.drop(id);
+    add(c, [{ agentId: a, delayMs: 0 }]);
+    writeFileSync(outcome(a), '{"v":1,"sta');
+    expect(idOf(queue.next('cli'))).toBe(c);
+    queue.drop(c);
+    add(c, [{ agentId: b, delayMs: 0 }]);
+    mkdirSync(outcome(b));
+    expect(idOf(queue.next('cli'))).toBe(c);
   });
 
   test('waits for all that it comes after', () => {
@@ -156,4 +172,29 @@ test('of a long line in which many have ended, each is looked at once', () => {
   end(ids[0] ?? '');
   expect(idOf(queue.next('cli'))).toBe(a);
   expect(watched.looks).toBeLessThanOrEqual(ids.length * ids.length);
+});
+
+test('engines whose places are taken are passed by the others', () => {
+  add(a, [], 'cli', { engine: 'taken' });
+  add(b, [], 'cli', { engine: 'other' });
+  add(c, [], 'cli', { engine: 'taken' });
+  expect(idOf(queue.next('cli', new Set(['taken'])))).toBe(b);
+  expect(idOf(queue.next('cli', new Set(['taken', 'other'])))).toBeUndefined();
+  expect(idOf(queue.next('cli'))).toBe(a);
+});
+
+test("an agent's agent is overdue so long after its turn came", () => {
+  const overdue = (now: number) =>
+    queue.overdue(1000, now).map(({ record }) => record.agent_id);
+  add(a);
+  add(b, [{ agentId: a, delayMs: 0 }], 'cli', { isAgents: true });
+  expect(overdue(0)).toEqual([]);
+  expect(overdue(5000)).toEqual([]);
+  queue.drop(a);
+  end(a);
+  expect(overdue(6000)).toEqual([]);
+  expect(overdue(6999)).toEqual([]);
+  expect(overdue(7000)).toEqual([b]);
+  queue.drop(b);
+  expect(overdue(8000)).toEqual([]);
 });

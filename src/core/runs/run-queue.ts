@@ -12,6 +12,8 @@ export interface Waiting {
   after: Earlier[];
   /** Makes the session that it starts with. */
   createChat?: Command | undefined;
+  /** An agent waits for it, which is at work itself. */
+  isAgents?: boolean | undefined;
 }
 
 /** An earlier agent, as one behind it sees it. */
@@ -32,7 +34,10 @@ const announcedMs = 10_000;
  * only. One that comes after others lets those behind it pass meanwhile.
  */
 export class RunQueue {
-  readonly #waiting: Waiting[] = [];
+  /** By id, in their order. */
+  readonly #waiting = new Map<string, Waiting>();
+  /** Since when those of agents have waited for nothing but a place. */
+  readonly #ready = new Map<string, number>();
   /** Whom the runs come after that were in here since it was empty. */
   readonly #lines = new Map<string, Awaited[]>();
   readonly #store: RunStore;
@@ -48,45 +53,64 @@ export class RunQueue {
       since,
       before: this.#lines.get(earlier.agentId) ?? []
     }));
-    if (this.#waiting.length === 0) this.#lines.clear();
+    if (this.#waiting.size === 0) this.#lines.clear();
     this.#lines.set(waiting.record.agent_id, awaited);
-    this.#waiting.push(waiting);
+    this.#waiting.set(waiting.record.agent_id, waiting);
   }
 
   /** Takes a run out; undefined when it is not in here. */
   drop(agentId: string): Waiting | undefined {
-    const index = this.#waiting.findIndex(
-      ({ record }) => record.agent_id === agentId
-    );
-    return index < 0 ? undefined : this.#waiting.splice(index, 1)[0];
+    const waiting = this.#waiting.get(agentId);
+    this.#ready.delete(agentId);
+    this.#waiting.delete(agentId);
+    return waiting;
   }
 
   dropAll(): Waiting[] {
-    return this.#waiting.splice(0);
+    const all = [...this.#waiting.values()];
+    this.#waiting.clear();
+    return all;
   }
 
   has(agentId: string): boolean {
-    return this.ids().includes(agentId);
-  }
-
-  ids(): string[] {
-    return this.#waiting.map(({ record }) => record.agent_id);
+    return this.#waiting.has(agentId);
   }
 
   /**
-   * The first of a kind whose time has come; else the milliseconds until one
-   * may start by the passing of time alone, undefined when none will.
+   * The first of a kind whose time has come, and whose engine is not one of
+   * `held`; else the milliseconds until one may start by the passing of time
+   * alone, undefined when none will.
    */
-  next(kind: RunRecord['kind']): Waiting | number | undefined {
+  next(
+    kind: RunRecord['kind'],
+    held: ReadonlySet<string> = new Set()
+  ): Waiting | number | undefined {
     let soonest: number | undefined;
-    for (const waiting of this.#waiting) {
-      const { agent_id: id, kind: its } = waiting.record;
-      if (its !== kind) continue;
-      const rest = this.#restOf(this.#lines.get(id) ?? []);
+    for (const waiting of this.#waiting.values()) {
+      const { record } = waiting;
+      if (record.kind !== kind || held.has(record.engine)) continue;
+      const rest = this.#restOf(this.#lines.get(record.agent_id) ?? []);
       if (rest === 0) return waiting;
       soonest = Math.min(soonest ?? rest, rest);
     }
     return soonest === Number.POSITIVE_INFINITY ? undefined : soonest;
+  }
+
+  /** Those of agents that have waited for nothing but a place for so long. */
+  overdue(patienceMs: number, at?: number): Waiting[] {
+    // Node loads this clock at its first use: not for an empty queue.
+    if (this.#waiting.size === 0) return [];
+    const now = at ?? performance.now();
+    const isOverdue = ({ record: { agent_id: id } }: Waiting) => {
+      if (this.#restOf(this.#lines.get(id) ?? []) > 0) return false;
+      const since = this.#ready.get(id) ?? now;
+      this.#ready.set(id, since);
+      return now - since >= patienceMs;
+    };
+    const overdue: Waiting[] = [];
+    for (const waiting of this.#waiting.values())
+      if (waiting.isAgents && isOverdue(waiting)) overdue.push(waiting);
+    return overdue;
   }
 
   /** The oldest first: while it is not over, the others need no look. */
@@ -106,14 +130,23 @@ export class RunQueue {
       const isThere = this.#store.has(agentId);
       if (!isThere && now - since < announcedMs)
         return announcedMs - (now - since);
-      const outcome = isThere ? this.#store.outcomeOf(agentId) : undefined;
-      if (isThere && !outcome) return Number.POSITIVE_INFINITY;
+      if (isThere && !this.#store.hasOutcome(agentId))
+        return Number.POSITIVE_INFINITY;
       // Who ended in line had not waited for those before it.
-      const rest = outcome?.started_at ? 0 : this.#restOf(awaited.before);
+      const rest = this.#hasBegun(agentId) ? 0 : this.#restOf(awaited.before);
       if (rest > 0) return rest;
       awaited.ended = now;
       awaited.before = [];
     }
     return Math.max(0, delayMs - (now - awaited.ended));
+  }
+
+  /** False where its end was spoilt since: that is an end all the same. */
+  #hasBegun(agentId: string): boolean {
+    try {
+      return Boolean(this.#store.outcomeOf(agentId)?.started_at);
+    } catch {
+      return false;
+    }
   }
 }

@@ -1,14 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync
-} from 'node:fs';
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 import {
@@ -16,15 +7,20 @@ import {
   readIfThere,
   remove,
   syncDirectory,
-  temporaryName,
   writeNew
 } from '../state/atomic-file.ts';
-import { ensureDirectory } from '../state/directories.ts';
+import {
+  ensureDirectory,
+  isRealDirectory,
+  namesIn
+} from '../state/directories.ts';
+import { fileIn } from '../state/file-in.ts';
+import { fillIn } from '../state/own-file.ts';
+import { RecordMemory } from './record-memory.ts';
 import type { Outcome, RunRecord } from './run.ts';
-import { emptyExitFile } from './run-files.ts';
-
-/** Records kept in memory. */
-const maximumRecords = 2000;
+import { wasClaimed } from './run-files.ts';
+import { SizeLedger } from './size-ledger.ts';
+import { SpareFolders } from './spare-folders.ts';
 
 /**
  * Agent folders under `.agents/spawns/<id>/`, and `.agents/open/<id>`: one
@@ -36,35 +32,46 @@ export class RunStore {
   readonly root: string;
   /** Folders on their way to `spawns`. */
   readonly drafts: string;
+  readonly spare: SpareFolders;
+  readonly sizes: SizeLedger;
   readonly #spawns: string;
   readonly #open: string;
-  readonly #records = new Map<string, RunRecord>();
+  readonly #records = new RecordMemory();
+  /** When the marks were set that were there at the last look. */
+  #marks = new Map<string, number>();
 
   constructor(stateDirectory: string) {
     this.root = stateDirectory;
     this.drafts = join(stateDirectory, 'drafts');
+    this.spare = new SpareFolders(this.drafts);
+    this.sizes = new SizeLedger(stateDirectory);
     this.#spawns = join(stateDirectory, 'spawns');
     this.#open = join(stateDirectory, 'open');
   }
 
   directoryOf(agentId: string): string {
-    return join(this.#spawns, agentId);
+    return fileIn(this.#spawns, agentId);
   }
 
-  /** An id nobody has; derived from the request id when there is one. */
+  /**
+   * An id nobody has; derived from the request id when there is one. Then it
+   * is passed over when an agent had it that was cleaned away.
+   */
   newId(requestId: string | null, attempt = 0): string {
     if (requestId === null) {
       const id = randomBytes(4).toString('hex');
       return this.has(id) ? this.newId(null) : id;
     }
-    return createHash('sha256')
+    const id = createHash('sha256')
       .update(`${attempt}\n${requestId}`)
       .digest('hex')
       .slice(0, 8);
+    const isGone = !this.has(id) && this.sizes.goneAt(id) !== undefined;
+    return isGone ? this.newId(requestId, attempt + 1) : id;
   }
 
   /**
-   * Puts a run on disk, whole or not at all. False when the id is taken.
+   * Puts a run on disk, whole or not at all. False when the id is or was taken.
    * `outcome` is given for a run that cannot start.
    * @throws the system's error when the disk does not take it.
    */
@@ -74,32 +81,32 @@ export class RunStore {
     stdin: string,
     outcome?: Outcome
   ): boolean {
-    const { agent_id: agentId } = record;
-    ensureDirectory(this.#spawns);
-    ensureDirectory(this.#open);
-    ensureDirectory(this.drafts);
+    const { agent_id: agentId, request_id: requestId } = record;
+    if (requestId !== null && this.sizes.goneAt(agentId)) return false;
+    for (const directory of [this.#spawns, this.#open, this.drafts])
+      ensureDirectory(directory);
     const marked = this.#mark(agentId);
-    const draft = temporaryName(join(this.drafts, agentId));
-    let place = draft;
+    let place: string | undefined;
     try {
-      mkdirSync(draft, { mode: 0o700 });
-      writeNew(join(draft, 'prompt.txt'), prompt);
+      const draft = this.spare.take();
+      place = draft;
+      fillIn(join(draft, 'prompt.txt'), prompt);
       if (stdin !== prompt) writeNew(join(draft, 'stdin'), stdin);
-      writeNew(join(draft, 'exit'), emptyExitFile);
-      for (const name of ['stdout', 'stderr', 'events.jsonl'])
-        writeNew(join(draft, name), '');
       if (outcome) {
         writeNew(join(draft, 'claim'), 'never\n');
         writeNew(join(draft, 'result.txt'), '');
         writeNew(join(draft, 'outcome.json'), toText(outcome));
       }
-      writeNew(join(draft, 'record.json'), toText(record), true);
+      fillIn(join(draft, 'record.json'), toText(record), true);
       renameSync(draft, this.directoryOf(agentId));
       place = this.directoryOf(agentId);
+      // Who was paused before that may have been given up.
+      if (!this.isOpen(agentId)) this.#mark(agentId);
       syncDirectory(this.#spawns);
+      this.#records.keep(record);
       return true;
     } catch (error) {
-      rmSync(place, { recursive: true, force: true });
+      if (place !== undefined) rmSync(place, { recursive: true, force: true });
       const taken = ['ENOTEMPTY', 'EEXIST'].includes(errnoOf(error) ?? '');
       if (marked && !taken) this.close(agentId);
       if (taken) return false;
@@ -110,25 +117,46 @@ export class RunStore {
   /** Takes back a run whose spawn was never answered. */
   discard(agentId: string): void {
     rmSync(this.directoryOf(agentId), { recursive: true, force: true });
-    this.#records.delete(agentId);
+    this.#records.forget(agentId);
     this.close(agentId);
   }
 
   /** True when the run's folder is there. */
   has(agentId: string): boolean {
-    return isAgentId(agentId) && existsSync(this.directoryOf(agentId));
+    return isAgentId(agentId) && isRealDirectory(this.directoryOf(agentId));
   }
 
-  /** Records never change, so each is read once. */
+  /** Of all agents whose folder is there, in no order. */
+  ids(): string[] {
+    return namesIn(this.#spawns).filter((id) => this.has(id));
+  }
+
+  /** Changes whenever an agent's folder comes or goes. */
+  stamp(): string {
+    const { mtimeMs } = statSync(this.#spawns, { throwIfNoEntry: false }) ?? {};
+    return String(mtimeMs);
+  }
+
+  /** Records never change, so each is read once; its folder may be cleaned. */
   recordOf(agentId: string): RunRecord | undefined {
     if (!isAgentId(agentId)) return undefined;
     const known = this.#records.get(agentId);
+    if (!this.has(agentId)) {
+      this.#records.forget(agentId);
+      return undefined;
+    }
     if (known) return known;
-    const path = join(this.directoryOf(agentId), 'record.json');
-    const record = readJson<RunRecord>(path);
-    if (this.#records.size >= maximumRecords) this.#records.clear();
-    if (record) this.#records.set(agentId, record);
+    const directory = this.directoryOf(agentId);
+    const record = readJson<RunRecord>(join(directory, 'record.json'));
+    // Before, its server may take it back, and make another of that id.
+    const stays = wasClaimed(directory);
+    if (record && stays) this.#records.keep(record);
     return record;
+  }
+
+  /** True when its end is recorded, though it may have been spoilt since. */
+  hasOutcome(agentId: string): boolean {
+    return existsSync(fileIn(this.directoryOf(agentId), 'outcome.json'));
   }
 
   outcomeOf(agentId: string): Outcome | undefined {
@@ -146,12 +174,13 @@ export class RunStore {
 
   /** Ids of runs without recorded end, oldest first. */
   openIds(): string[] {
-    const marks: { id: string; since: number }[] = [];
-    for (const id of names(this.#open).filter(isAgentId)) {
-      const since = statSync(join(this.#open, id), { throwIfNoEntry: false });
-      if (since) marks.push({ id, since: since.mtimeMs });
+    const marks = new Map<string, number>();
+    for (const id of namesIn(this.#open).filter(isAgentId)) {
+      const since = this.#marks.get(id) ?? this.#markedAt(id);
+      if (since !== undefined) marks.set(id, since);
     }
-    return marks.sort((a, b) => a.since - b.since).map((mark) => mark.id);
+    this.#marks = marks;
+    return [...marks].sort(([, a], [, b]) => a - b).map(([id]) => id);
   }
 
   /** True while a run's mark stands, for runs that ended a moment ago. */
@@ -161,8 +190,8 @@ export class RunStore {
 
   /** Milliseconds since the mark was set. */
   markAge(agentId: string): number {
-    const mark = statSync(join(this.#open, agentId), { throwIfNoEntry: false });
-    return mark ? Date.now() - mark.mtimeMs : 0;
+    const since = this.#markedAt(agentId);
+    return since === undefined ? 0 : Date.now() - since;
   }
 
   /** Takes the mark away: the run's end is on disk and in the journal. */
@@ -170,9 +199,22 @@ export class RunStore {
     remove(join(this.#open, agentId));
   }
 
+  /** Takes the mark away of a spawn that was never answered. */
+  giveUp(agentId: string): void {
+    if (this.has(agentId)) return;
+    this.close(agentId);
+    // It comes after all.
+    if (this.has(agentId) && !this.outcomeOf(agentId)) this.#mark(agentId);
+  }
+
+  #markedAt(agentId: string): number | undefined {
+    const path = fileIn(this.#open, agentId);
+    return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  }
+
   #mark(agentId: string): boolean {
     try {
-      closeSync(openSync(join(this.#open, agentId), 'wx', 0o600));
+      writeNew(join(this.#open, agentId), '');
       return true;
     } catch (error) {
       if (errnoOf(error) === 'EEXIST') return false;
@@ -185,21 +227,22 @@ function isAgentId(text: string): boolean {
   return /^[0-9a-f]{8}$/.test(text);
 }
 
-function names(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(errnoOf(error) ?? '')) return [];
-    throw error;
-  }
-}
-
 function toText(value: RunRecord | Outcome): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Our own files: written whole by us, so their shape is taken as it is. */
-function readJson<T>(path: string): T | undefined {
+/**
+ * Our own files: written whole by us, so their shape is taken as it is. What
+ * somebody has spoilt since is as good as gone.
+ */
+function readJson<T extends object>(path: string): T | undefined {
   const text = readIfThere(path);
-  return text === undefined ? undefined : (JSON.parse(text) as T);
+  if (text === undefined) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    const isOurs = typeof value === 'object' && value !== null && 'v' in value;
+    return isOurs ? (value as T) : undefined;
+  } catch {
+    return undefined;
+  }
 }

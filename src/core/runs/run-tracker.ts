@@ -1,28 +1,25 @@
 import { existsSync } from 'node:fs';
 import type { Reply } from '../../plugin.ts';
-import { HostError } from '../errors.ts';
-import { soon } from '../soon.ts';
+import { limitError } from '../errors.ts';
+import { Pace } from '../pace.ts';
+import { activeRuns } from './active-runs.ts';
 import { chatDirectory } from './create-chat.ts';
 import { Limits, type Said } from './limits.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
 import type { Run, RunRecord } from './run.ts';
-import {
-  claimNeverStarts,
-  claimOf,
-  exitedAt,
-  hasExited,
-  requestStop,
-  startedAt
-} from './run-files.ts';
-import { liveStateOf } from './run-state.ts';
+import { claimOf, hasExited, requestStop } from './run-files.ts';
+import { isFresh, isOver, liveStateOf } from './run-state.ts';
 import type { RunStore } from './run-store.ts';
 import { finishSettling, type SettleDependencies, settle } from './settle.ts';
 import { isBeingSettled } from './settler.ts';
+import { spoilt, unwritten } from './spoilt.ts';
 
 export interface TrackerDependencies extends SettleDependencies {
   store: RunStore;
   processes: Processes;
+  /** Its process is a child of ours that we have not seen end. */
+  isOurs: (agentId: string) => boolean;
   /** Something began, ended or changed. */
   onChange: () => void;
   onProblem: (problem: unknown) => void;
@@ -31,19 +28,15 @@ export interface TrackerDependencies extends SettleDependencies {
 /** A mark without folder this old belongs to a spawn that was never answered. */
 const draftMs = 60_000;
 
-/** A run whose end takes longer to be written down counts as running. */
-const longWaitMs = 250;
-
-/** So long after an end, no other session has the number of that run's. */
-const freshMs = 10_000;
-
 /** Knows every run of the workspace, whoever started it, as it stands now. */
 export class RunTracker {
   readonly #with: TrackerDependencies;
   readonly #settling = new Map<string, Promise<void>>();
   readonly #readers = new Map<string, ReplyReader>();
   readonly #limits = new Limits();
-  readonly #listeners = new Set<() => void>();
+  /** Ends are synced to the disk: hundreds would hold up everybody. */
+  readonly #pace = new Pace();
+  readonly #listeners = new Set<(agentId: string) => void>();
 
   constructor(dependencies: TrackerDependencies) {
     this.#with = dependencies;
@@ -51,21 +44,24 @@ export class RunTracker {
 
   /**
    * A run as it stands; one that has ended is settled first.
-   * @throws HostError `storage_full` when its end cannot be written down
+   * @throws HostError `storage_full` when its end cannot be written down,
+   *   `state_invalid` when somebody has spoilt its files
    */
   async run(agentId: string): Promise<Run | undefined> {
     const { store } = this.#with;
     const record = store.recordOf(agentId);
+    if (!record && store.has(agentId)) throw spoilt(agentId, 'record.json');
     if (!record) return undefined;
-    const status = await this.refresh(record);
-    if (status !== 'ended') return { record, status };
+    const status = await this.refresh(record).catch((error: unknown) => {
+      if (store.has(agentId)) throw error;
+    });
     const outcome = store.outcomeOf(agentId);
-    if (!outcome)
-      throw new HostError(
-        'storage_full',
-        `Agent ${agentId} has ended, but its result cannot be written down.`,
-        'Free space on the disk that holds .agents/ and ask again; its output is kept.'
-      );
+    // It was cleaned away while we looked.
+    if (!status || !(outcome || store.has(agentId))) return undefined;
+    if (status !== 'ended') return { record, status };
+    if (!outcome && store.hasOutcome(agentId))
+      throw spoilt(agentId, 'outcome.json');
+    if (!outcome) throw unwritten(agentId);
     return { record, status: outcome.status, outcome };
   }
 
@@ -73,14 +69,20 @@ export class RunTracker {
   async refresh(record: RunRecord): Promise<'queued' | 'running' | 'ended'> {
     const { store, processes } = this.#with;
     const { agent_id: id } = record;
-    if (store.outcomeOf(id)) return 'ended';
+    if (store.hasOutcome(id)) return 'ended';
     const state = liveStateOf(record, store.directoryOf(id), processes);
     if (state === 'queued' || state === 'running') return state;
     if (this.#isForOwner(record)) return 'running';
     await this.#settle(record, state);
-    if (store.outcomeOf(id)) return 'ended';
+    if (store.hasOutcome(id)) return 'ended';
     const again = liveStateOf(record, store.directoryOf(id), processes);
     return again === 'queued' || again === 'running' ? again : 'ended';
+  }
+
+  /** Its end calls us, so that nobody need look for it. */
+  isFollowed(agentId: string): boolean {
+    const { isOurs, store } = this.#with;
+    return isOurs(agentId) && !store.hasOutcome(agentId);
   }
 
   /** Only a process that has the engine can read what it said. */
@@ -93,22 +95,9 @@ export class RunTracker {
   }
 
   /** Runs that are queued or running, oldest first. */
-  async active(): Promise<Run[]> {
-    const { store } = this.#with;
-    const records = store
-      .openIds()
-      .map((id) => store.recordOf(id))
-      .filter((record) => record !== undefined);
-    const runs = await Promise.all(
-      records.map(async (record) => ({
-        record,
-        // It may take git its time to say what an agent left behind.
-        status: await soon(this.refresh(record), longWaitMs, 'running' as const)
-      }))
-    );
-    return runs.flatMap(({ record, status }) =>
-      status === 'ended' ? [] : [{ record, status }]
-    );
+  active(): Promise<Run[]> {
+    const refresh = (record: RunRecord) => this.refresh(record);
+    return activeRuns({ ...this.#with, refresh });
   }
 
   /** What a running agent has said so far. */
@@ -118,17 +107,24 @@ export class RunTracker {
 
   /** Looks after every open run; called once a second while we live. */
   async tick(): Promise<void> {
-    const { store, onProblem } = this.#with;
-    const open = store.openIds();
+    const open = new Set(this.#with.store.openIds());
     // What another server settled is not followed any more.
     for (const id of [...this.#readers.keys(), ...this.#limits.known()])
-      if (!open.includes(id)) this.#forget(id);
+      if (!open.has(id)) this.#forget(id);
     // Side by side: one that resists its end must not hold up the others.
-    await Promise.all(open.map((id) => this.#attend(id).catch(onProblem)));
+    const attend = (id: string) =>
+      this.#attend(id).catch((problem) => this.#report(id, problem));
+    await Promise.all([...open].map(attend));
   }
 
-  /** Calls back after every settled run, until unsubscribed. */
-  subscribe(listener: () => void): () => void {
+  /** Of one that another server settled and a clean took, nothing is wrong. */
+  #report(id: string, problem: unknown): void {
+    const { store, onProblem } = this.#with;
+    if (store.has(id)) onProblem(problem);
+  }
+
+  /** Calls back with every run that was settled here, until unsubscribed. */
+  subscribe(listener: (agentId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
@@ -143,10 +139,10 @@ export class RunTracker {
     const { store } = this.#with;
     const record = store.recordOf(id);
     if (!record) {
-      if (!store.has(id) && store.markAge(id) > draftMs) store.close(id);
+      if (store.markAge(id) > draftMs) store.giveUp(id);
       return;
     }
-    const outcome = store.outcomeOf(id);
+    const outcome = store.hasOutcome(id) ? store.outcomeOf(id) : undefined;
     if (outcome) {
       const { processes } = this.#with;
       const directory = store.directoryOf(id);
@@ -172,8 +168,7 @@ export class RunTracker {
     // It may have ended while it was read.
     if (!passed || hasExited(directory)) return;
     requestStop(directory, passed);
-    const { place } = owner;
-    await processes.stop({ directory, place, withNested: true });
+    await processes.stop({ directory, place: owner.place, withNested: true });
     await this.refresh(record);
   }
 
@@ -206,12 +201,11 @@ export class RunTracker {
   }
 
   async #settleNow(record: RunRecord, state: 'ended' | 'lost'): Promise<void> {
-    const { store, processes, onChange, onProblem } = this.#with;
+    const { store, processes, onChange } = this.#with;
     const { agent_id: id } = record;
     const directory = store.directoryOf(id);
+    if (!(await isOver(record, directory, processes))) return;
     const claim = claimOf(directory, record.owner.place);
-    // Somebody may have started it since we looked: then it is not lost.
-    if (!claim && !claimNeverStarts(directory)) return;
     if (state === 'lost' || claim?.supervisor)
       await processes.stop({
         directory,
@@ -226,21 +220,15 @@ export class RunTracker {
         place: record.owner.place,
         justEnded: isFresh(chat)
       });
+    await this.#pace.turn();
     try {
       await settle(id, this.#with);
     } catch (problem) {
-      onProblem(problem);
-      return;
+      if (limitError(problem)) throw problem;
+      return this.#report(id, problem);
     }
     this.#forget(id);
     onChange();
-    for (const listener of [...this.#listeners]) listener();
+    for (const listener of [...this.#listeners]) listener(id);
   }
-}
-
-/** It began or ended moments ago. */
-function isFresh(directory: string): boolean {
-  return [startedAt(directory), exitedAt(directory)].some(
-    (at) => at !== undefined && Math.abs(Date.now() - at.getTime()) < freshMs
-  );
 }

@@ -119,6 +119,23 @@ export function holdersOf(
     .filter((holder) => holder !== '');
 }
 
+/** True while a turn of a session is at work, in line or being spawned. */
+export function hasOpenTurn(directory: string, store: RunStore): boolean {
+  return turnsIn(directory).some((turn) => {
+    const path = join(directory, String(turn));
+    const holder = readIfThere(path);
+    if (!holder || store.outcomeOf(holder)) return false;
+    return isThere(holder, path, store);
+  });
+}
+
+/** True while an agent is there that has a turn of a session. */
+export function hasTurnLeft(directory: string, store: RunStore): boolean {
+  return turnsIn(directory).some((turn) =>
+    store.has(readIfThere(join(directory, String(turn))) ?? '')
+  );
+}
+
 /** Numbers of the turns so far, in order. */
 function turnsIn(directory: string): number[] {
   if (!existsSync(directory)) return [];
@@ -148,12 +165,18 @@ function openHolders(
     if (!holder) continue;
     const outcome = store.outcomeOf(holder);
     if (outcome?.started_at) return open;
-    const isThere = store.has(holder) || isAnnounced(path);
-    if (!outcome && isThere) open.push(holder);
+    if (!outcome && isThere(holder, path, store)) open.push(holder);
   }
   const isFirst = store.recordOf(sessionId)?.engine === engine;
   if (isFirst && !store.outcomeOf(sessionId)) open.push(sessionId);
   return open;
+}
+
+/** It is there, or about to be; one that was cleaned away was. */
+function isThere(holder: string, turn: string, store: RunStore): boolean {
+  return (
+    store.has(holder) || (isAnnounced(turn) && !store.sizes.goneAt(holder))
+  );
 }
 
 function isAnnounced(turn: string): boolean {
@@ -161,7 +184,8 @@ function isAnnounced(turn: string): boolean {
   return file !== undefined && Math.abs(Date.now() - file.mtimeMs) < pendingMs;
 }
 
-function turnsDirectory(
+/** The folder of a session's turns, whether it is there or not. */
+export function turnsDirectory(
   engine: string,
   sessionId: string,
   store: RunStore

@@ -6,11 +6,12 @@ import { createRepositories } from '../../adapters/git/repositories.ts';
 import type { Engine } from '../../plugin.ts';
 import { createLog, type TestLog } from '../../testing/logged-agents.ts';
 import { recordWith } from '../../testing/run-facts.ts';
+import { JournalFiles } from '../audit/journal-files.ts';
 import { Witness } from '../changes/witness.ts';
 import type { RunRecord } from './run.ts';
 import { RunStore } from './run-store.ts';
 import { holdersOf } from './session-turns.ts';
-import { settle } from './settle.ts';
+import { finishSettling, settle } from './settle.ts';
 
 let log: TestLog;
 let state: string;
@@ -30,11 +31,18 @@ const engine: Engine = {
 };
 const processes = createProcesses('dist');
 
-/** Settles a run that has ended in a new session. */
+/** Settles a run that has ended in a new session; its session. */
 async function settled(
   store: RunStore,
   more: Partial<RunRecord>
 ): Promise<string | null> {
+  const outcome = await settle(ended(store, more), dependenciesOf(store));
+  expect(outcome.status).toBe('completed');
+  return outcome.session_id;
+}
+
+/** A run that has ended well; its id. */
+function ended(store: RunStore, more: Partial<RunRecord> = {}): string {
   const record = recordWith({
     engine: 'x',
     new_session_id: 'a-chat',
@@ -48,18 +56,20 @@ async function settled(
   writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
   writeFileSync(join(directory, 'exit'), '0\n');
   appendFileSync(join(directory, 'stdout'), 'Said.');
+  return id;
+}
+
+function dependenciesOf(store: RunStore) {
   const { workspace, journal } = log;
   const repositories = createRepositories();
   const { path } = workspace;
-  const outcome = await settle(id, {
+  return {
     store,
     journal,
     processes,
     witness: new Witness({ repositories, store, processes, workspace: path }),
     engineOf: () => engine
-  });
-  expect(outcome.status).toBe('completed');
-  return outcome.session_id;
+  };
 }
 
 test('who began a chat is on disk before its end is', async () => {
@@ -88,4 +98,42 @@ test('a run ends although its chat cannot be noted', async () => {
   await settled(store, { in_chat: true });
   expect(log.read('iac.jsonl')).toContain('"type":"finished"');
   expect(store.isOpen('0badcafe')).toBe(false);
+});
+
+test('an end is journalled that a full disk had cut short', async () => {
+  const store = new RunStore(state);
+  const id = ended(store);
+  class Full extends RunStore {
+    override end(...end: Parameters<RunStore['end']>): boolean {
+      const isFirst = super.end(...end);
+      // As it looks when there was room for no more.
+      const torn = `{"type":"finished","agent_id":"${id}","status":"comp`;
+      log.workspace.write('logs/iac.jsonl', `\n${torn}`);
+      throw new Error(`ENOSPC ${isFirst}`);
+    }
+  }
+  const full = settle(id, dependenciesOf(new Full(state)));
+  await expect(full).rejects.toThrow('ENOSPC true');
+  expect(store.isOpen(id)).toBe(true);
+  await finishSettling(id, dependenciesOf(store));
+  const whole = /"type":"finished","agent_id":"0badcafe".*\}$/m;
+  expect(log.read('iac.jsonl')).toMatch(whole);
+  expect(store.isOpen(id)).toBe(false);
+});
+
+test('an end is not journalled again by who looked while others did', async () => {
+  const store = new RunStore(state);
+  const id = ended(store);
+  await settle(id, dependenciesOf(store));
+  const { files } = log.journal;
+  // Listed before that end was written, and read after it.
+  class Slow extends JournalFiles {
+    override list() {
+      return [];
+    }
+  }
+  const { journal, ...others } = dependenciesOf(store);
+  Object.assign(journal, { files: new Slow(files.path) });
+  await finishSettling(id, { ...others, journal });
+  expect(log.read('iac.jsonl').match(/"type":"finished"/g)).toHaveLength(1);
 });

@@ -3,16 +3,16 @@ import type { Engine, Failure, Reply, Usage } from '../../plugin.ts';
 import {
   type FinishedRecord,
   type Journal,
-  maximumRecordBytes,
   spawnedEvent
 } from '../audit/journal.ts';
 import type { Witness } from '../changes/witness.ts';
 import { classifyWith } from '../engines/failure-codes.ts';
 import { readIfThere } from '../state/atomic-file.ts';
-import { LineReader } from '../state/line-reader.ts';
 import { readSlice, sizeOf, tailOf } from '../state/text-file.ts';
 import { chatOf } from './create-chat.ts';
+import { isEndJournalled } from './journalled-end.ts';
 import { type Evidence, judge } from './judge.ts';
+import { ownFile } from './own-file.ts';
 import type { Processes } from './ports.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
 import { saveResult } from './result-file.ts';
@@ -61,7 +61,7 @@ export async function settle(
   if (record.in_chat) noteChat(record, outcome, store);
   if (!store.end(agentId, outcome)) return store.outcomeOf(agentId) ?? outcome;
   addEvent(directory, { type: 'finished', status: outcome.status });
-  await journalEnd(record, outcome, directory, journal);
+  await journalEnd(record, outcome, { journal, store });
   store.close(agentId);
   return outcome;
 }
@@ -89,11 +89,12 @@ export async function finishSettling(
   agentId: string,
   { store, journal }: SettleDependencies
 ): Promise<void> {
-  const outcome = store.outcomeOf(agentId);
-  const record = store.recordOf(agentId);
+  const [outcome, record] = [store.outcomeOf(agentId), store.recordOf(agentId)];
   if (!outcome || !record) return;
-  if (!(await isJournalled(agentId, journal.path)))
-    await journalEnd(record, outcome, store.directoryOf(agentId), journal);
+  const isTold = await isEndJournalled(agentId, journal.files);
+  // Another process may have done it meanwhile, and others cleaned up since.
+  if (!isTold && store.isOpen(agentId))
+    await journalEnd(record, outcome, { journal, store });
   store.close(agentId);
 }
 
@@ -101,25 +102,17 @@ export async function finishSettling(
 async function journalEnd(
   record: RunRecord,
   outcome: Outcome,
-  directory: string,
-  journal: Journal
+  { journal, store }: Pick<SettleDependencies, 'journal' | 'store'>
 ): Promise<void> {
   const { agent_id: id } = record;
+  const directory = store.directoryOf(id);
   if (!wasJournalled(directory)) {
     const prompt = readIfThere(join(directory, 'prompt.txt')) ?? '';
     const path = `.agents/spawns/${id}/prompt.txt`;
     journal.append(spawnedEvent(record, journal.textOf(prompt, path)));
   }
+  store.sizes.note(id);
   journal.append(await finishedEvent(id, outcome, directory, journal));
-}
-
-async function isJournalled(agentId: string, path: string): Promise<boolean> {
-  const mark = `"type":"finished","agent_id":"${agentId}"`;
-  let found = false;
-  await new LineReader(path, maximumRecordBytes).read((line) => {
-    found ||= line.includes(mark);
-  }, true);
-  return found;
 }
 
 export async function finishedEvent(
@@ -130,22 +123,16 @@ export async function finishedEvent(
 ): Promise<FinishedRecord> {
   const { status, error, error_code, model, exit_code } = outcome;
   const { cost_usd, usage, duration_ms, completed_at } = outcome;
-  const path = join(directory, outcome.result_file);
+  const path = ownFile(directory, outcome.result_file);
   const long = outcome.result_chars > 50_000;
-  const text = long ? '' : (await readSlice(path, 0, 50_000)).text;
+  const text =
+    long || path === undefined ? '' : (await readSlice(path, 0, 50_000)).text;
   const relative = `.agents/spawns/${agentId}/${outcome.result_file}`;
   return {
     type: 'finished',
     agent_id: agentId,
-    status,
-    error,
-    error_code,
-    model,
-    exit_code,
-    cost_usd,
-    usage,
-    duration_ms,
-    completed_at,
+    ...{ status, error, error_code, model, exit_code },
+    ...{ cost_usd, usage, duration_ms, completed_at },
     result: long
       ? { chars: outcome.result_chars, path: relative }
       : journal.textOf(text, relative)

@@ -44,6 +44,8 @@ export interface SpawnRequest {
   inChat?: boolean | undefined;
   /** Its caller has been told of other agents already. */
   isWarned?: boolean | undefined;
+  /** Its spawn was counted before: a squad's members are counted at once. */
+  isCounted?: boolean | undefined;
   /** Those that have to end before it starts. */
   after?: Earlier[] | undefined;
   /** Makes the session that it starts with. */

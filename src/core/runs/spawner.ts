@@ -7,9 +7,12 @@ import type { Repositories } from '../changes/ports.ts';
 import type { ApiKeys } from '../engines/api-keys.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
 import type { Prices } from '../engines/price.ts';
-import { HostError, storageError } from '../errors.ts';
+import { storageError } from '../errors.ts';
+import { Pace } from '../pace.ts';
+import type { Admission } from './admission.ts';
 import { resolveDirectory } from './containment.ts';
 import { checkTexts, newRecord, outcomeOfRefused } from './new-record.ts';
+import type { Origin } from './origin.ts';
 import type { Processes } from './ports.ts';
 import { preflight } from './preflight.ts';
 import type { RunRecord } from './run.ts';
@@ -25,12 +28,8 @@ export interface SpawnerSettings {
   configFile: string | null;
   prices: Prices;
   maxAccess: Access;
-  maxDepth: number;
   outputLimitBytes: number;
   onDisconnect: 'keep' | 'stop';
-  /** This server's own depth, and the agent it runs in. */
-  depth: number;
-  parent: string | null;
 }
 
 export interface SpawnerDependencies {
@@ -41,6 +40,8 @@ export interface SpawnerDependencies {
   processes: Processes;
   tracker: RunTracker;
   starter: RunStarter;
+  origin: Origin;
+  admission: Admission;
   repositories: Repositories;
   settings: SpawnerSettings;
 }
@@ -48,6 +49,7 @@ export interface SpawnerDependencies {
 /** Takes a request, puts it on disk and in the journal, and queues it. */
 export class Spawner {
   readonly #with: SpawnerDependencies;
+  readonly #pace = new Pace();
 
   constructor(dependencies: SpawnerDependencies) {
     this.#with = dependencies;
@@ -56,13 +58,17 @@ export class Spawner {
   /**
    * Answers when the run is safe on disk; it starts right after.
    * @throws HostError when nothing was started: `cwd_outside`, `cwd_missing`,
-   *   `no_repository`, `depth_limit`, `unknown_engine`, `storage_full`, `storage_unwritable`.
+   *   `no_repository`, `depth_limit`, `disk_limit`, `spawn_rate`,
+   *   `at_capacity`, `unknown_engine`, `storage_full`, `storage_unwritable`.
    */
   async spawn(request: SpawnRequest): Promise<Spawned> {
-    const { registry, settings, store } = this.#with;
+    const { registry, settings, store, admission } = this.#with;
     checkTexts(request);
+    // To make one takes a millisecond or more of the system's calls.
+    const turn = this.#pace.turn();
+    if (turn) await turn;
     const engine = request.as ?? registry.get(request.engine);
-    this.admit();
+    admission.checkDepth();
     const { worktree } = request;
     const cwd =
       (worktree && request.cwd) ??
@@ -79,12 +85,20 @@ export class Spawner {
           ? await isolated(plain, request, this.#with)
           : plain;
       const { stdin, failure } = this.#prepare(engine, record, request);
+      const after = request.after ?? [];
+      const isAgents = !failure && admission.isAgents(record);
+      const isAtOnce = isAgents && after.length === 0;
+      if (!request.isCounted) admission.checkDisk();
+      if (isAtOnce) await admission.checkRoom([engine.name]);
+      if (!request.isCounted) admission.checkRate();
       if (!this.#persist(record, request, stdin, failure)) {
         // The same request may have come through another server just now.
         const winner = await this.repeated(request.requestId, attempt);
         if (winner) return winner;
         continue;
       }
+      if (isAtOnce) await this.#seat(record);
+      if (!request.isCounted) admission.count();
       await this.#journal(record, request.prompt, failure);
       if (failure) {
         store.close(record.agent_id);
@@ -95,27 +109,21 @@ export class Spawner {
         record,
         engine,
         request: this.#request(record, request.prompt),
-        after: request.after ?? [],
-        createChat: request.createChat
+        after,
+        createChat: request.createChat,
+        isAgents
       });
-      const isInTurn = (request.after ?? []).length > 0;
+      void store.spare.fill(this.#pace);
+      const isInTurn = after.length > 0;
+      // It is at work: nothing may be answered now but that.
       const warning = request.isWarned
         ? undefined
-        : await warnOfOtherWriters(record, this.#with, isInTurn);
+        : await warnOfOtherWriters(record, this.#with, isInTurn).catch(
+            () => undefined
+          );
       const told = warning === undefined ? {} : { warning };
       return { record, status, repeated: false, ...told };
     }
-  }
-
-  /** @throws HostError `depth_limit` */
-  admit(): void {
-    const { depth, maxDepth } = this.#with.settings;
-    if (depth < maxDepth) return;
-    throw new HostError(
-      'depth_limit',
-      `This agent was itself spawned ${depth} deep; the limit is ${maxDepth}.`,
-      'Do the work here, or raise maxDepth in the configuration.'
-    );
   }
 
   /** The agent that this request id started before, as it stands now. */
@@ -175,12 +183,23 @@ export class Spawner {
     }
   }
 
+  /** @throws HostError `at_capacity`; then there is no such run */
+  async #seat(record: RunRecord): Promise<void> {
+    const { store, admission } = this.#with;
+    try {
+      await admission.seat(record);
+    } catch (error) {
+      store.discard(record.agent_id);
+      throw storageError(error, store.root);
+    }
+  }
+
   async #journal(
     record: RunRecord,
     prompt: string,
     failure: Failure | undefined
   ): Promise<void> {
-    const { store, journal } = this.#with;
+    const { store, journal, admission } = this.#with;
     const { agent_id: id } = record;
     const path = `.agents/spawns/${id}/prompt.txt`;
     try {
@@ -189,8 +208,10 @@ export class Spawner {
       noteJournalled(directory);
       if (!failure) return;
       const outcome = outcomeOfRefused(record, failure);
+      store.sizes.note(id);
       journal.append(await finishedEvent(id, outcome, directory, journal));
     } catch (error) {
+      admission.unseat(record);
       store.discard(id);
       throw storageError(error, journal.path);
     }

@@ -6,7 +6,8 @@ import {
   launchRun,
   notLaunched
 } from './launch-run.ts';
-import { Places } from './places.ts';
+import { OwnPlaces, type OwnPlacesDependencies } from './own-places.ts';
+import type { Place } from './places.ts';
 import { notPrepared, type RunRecord, type RunStatus } from './run.ts';
 import {
   claimNeverStarts,
@@ -22,16 +23,16 @@ const droppedWithUs = {
   reason: 'its server ended before it could start'
 };
 
-/** Longer than a contended place is waited for: others come first so long. */
-const turnMs = 150;
+/** An agent of an agent waits so long for a place once its turn has come. */
+const patienceMs = 10_000;
 
-export interface StarterDependencies extends LaunchDependencies {
+const noPlace = `its turn came, and no place was free for ${patienceMs / 1000} s: an agent's own agents do not wait behind those at work, of which it is one`;
+
+export interface StarterDependencies
+  extends LaunchDependencies,
+    OwnPlacesDependencies {
   store: RunStore;
   witness: Witness;
-  /** CLI agents at work at once, in the whole workspace. */
-  maxConcurrent: number;
-  /** The same for API agents. */
-  maxConcurrentApi: number;
   onProblem: (problem: unknown) => void;
   /** Called when a run that we started has ended. */
   onEnded: (agentId: string) => void;
@@ -39,17 +40,17 @@ export interface StarterDependencies extends LaunchDependencies {
 
 /**
  * This server's queue, first in first out. Runs start while fewer of their
- * kind than allowed are at work in the workspace, whichever server has them.
+ * kind, and of their engine, than allowed are at work in the workspace,
+ * whichever server has them.
  */
 export class RunStarter {
   readonly #with: StarterDependencies;
   readonly #queue: RunQueue;
-  readonly #started = new Map<string, RunRecord['kind']>();
+  /** Of the runs this process started and has not seen end. */
+  readonly places: OwnPlaces;
   readonly #preparing = new Set<Promise<void>>();
-  readonly #places: Places[];
   #retry: NodeJS.Timeout | undefined;
   #retryAt = 0;
-  #lastEnd = Number.NEGATIVE_INFINITY;
   #closed = false;
   /** Told once, however often it is met. */
   #problem = '';
@@ -57,36 +58,47 @@ export class RunStarter {
   constructor(dependencies: StarterDependencies) {
     this.#with = dependencies;
     this.#queue = new RunQueue(dependencies.store);
-    const { maxConcurrent, maxConcurrentApi } = dependencies;
-    this.#places = [
-      new Places('cli', maxConcurrent, dependencies),
-      new Places('api', maxConcurrentApi, dependencies)
-    ];
+    this.places = new OwnPlaces(dependencies);
   }
 
   /** Queues a run, starts it when there is room, and says which it was. */
   add(waiting: Waiting): RunStatus {
-    this.#queue.add(waiting);
+    const { agent_id: id } = waiting.record;
+    // Nothing starts any more: then it is never to.
+    if (this.#closed) this.places.giveBack(waiting.record);
+    if (this.places.has(id)) this.#start(waiting);
+    else this.#queue.add(waiting);
     this.pump();
-    return this.#queue.has(waiting.record.agent_id) ? 'queued' : 'running';
+    return this.#queue.has(id) ? 'queued' : 'running';
   }
 
   /** Starts what there is room for. */
   pump(): void {
-    for (const places of this.#places) this.#fill(places);
+    if (this.#closed) return;
+    this.#fill('cli');
+    this.#fill('api');
+    for (const { record } of this.#queue.overdue(patienceMs)) {
+      this.drop(record.agent_id);
+      notLaunched(this.#directoryOf(record), new Error(noPlace), notPrepared);
+      this.#over(record)?.catch(this.#with.onProblem);
+    }
   }
 
-  #fill(places: Places): void {
+  #fill(kind: RunRecord['kind']): void {
+    /** Engines whose part of the places is taken: others pass theirs. */
+    const held = new Set<string>();
     while (!this.#closed) {
-      const next = this.#queue.next(places.kind);
+      const next = this.#queue.next(kind, held);
       if (typeof next === 'number') this.#pumpIn(next);
       if (!next || typeof next === 'number') return;
-      const place = this.#placeFor(next, places);
+      const place = this.#placeFor(next);
       // At a random moment, or two servers would meet again and again.
-      if (place === 'contended') this.#pumpIn(40 + Math.random() * 80);
-      if (place !== 'taken') return;
-      this.drop(next.record.agent_id);
-      this.#start(next);
+      if (place.endsWith('contended')) this.#pumpIn(40 + Math.random() * 80);
+      if (place.startsWith('engine')) held.add(next.record.engine);
+      else if (place === 'taken') {
+        this.drop(next.record.agent_id);
+        this.#start(next);
+      } else return;
     }
   }
 
@@ -94,16 +106,11 @@ export class RunStarter {
    * Never throws: what is queued stays so while the disk takes nothing. One
    * whose folder is gone holds up nobody.
    */
-  #placeFor(
-    { record, after }: Waiting,
-    places: Places
-  ): 'taken' | 'full' | 'contended' {
-    const directory = this.#directoryOf(record);
+  #placeFor({ record, after }: Waiting): Place {
     try {
-      const place = this.#givesWay(places)
-        ? 'contended'
-        : places.take(record.agent_id, this.#ours(places.kind));
-      if (place !== 'taken' && after.length > 0) noteReady(directory);
+      const place = this.places.take(record, this.#queue);
+      if (place !== 'taken' && after.length > 0)
+        noteReady(this.#directoryOf(record));
       return place;
     } catch (error) {
       const { store, onProblem } = this.#with;
@@ -113,21 +120,6 @@ export class RunStarter {
       this.#problem = problem;
       return 'contended';
     }
-  }
-
-  /**
-   * We know at once that a place of ours is free, others find out when they
-   * look again: so that they are not left with nothing, they get the time to.
-   */
-  #givesWay(places: Places): boolean {
-    if (performance.now() - this.#lastEnd > turnMs) return false;
-    const ours = [...this.#started.keys(), ...this.#queue.ids()];
-    return places.areWanted(new Set(ours));
-  }
-
-  #ours(kind: RunRecord['kind']): Set<string> {
-    const ours = [...this.#started].filter(([, its]) => its === kind);
-    return new Set(ours.map(([id]) => id));
   }
 
   /** The soonest stands: there are places of two kinds. */
@@ -145,7 +137,12 @@ export class RunStarter {
 
   /** Ids of the runs this process started and has not seen end. */
   ownRunning(): string[] {
-    return [...this.#started.keys()];
+    return this.places.ids();
+  }
+
+  /** True until we have seen it end. */
+  hasStarted(agentId: string): boolean {
+    return this.places.has(agentId);
   }
 
   /** Settles when what has its place has started, or is cleared away. */
@@ -171,7 +168,6 @@ export class RunStarter {
 
   #start(waiting: Waiting): void {
     const { record } = waiting;
-    this.#started.set(record.agent_id, record.kind);
     const ready = this.#prepare(waiting);
     if (!ready) {
       this.#launch(waiting);
@@ -190,8 +186,9 @@ export class RunStarter {
         return this.#over(record);
       }
     );
-    this.#preparing.add(preparing);
-    void preparing.then(() => this.#preparing.delete(preparing));
+    const told = preparing.catch(this.#with.onProblem);
+    this.#preparing.add(told);
+    void told.then(() => this.#preparing.delete(told));
   }
 
   /** Undefined when there is nothing to be done before the start. */
@@ -207,15 +204,15 @@ export class RunStarter {
 
   #launch(waiting: Waiting): void {
     const { record } = waiting;
-    const done = () => void this.#over(record);
-    void launchRun(waiting, this.#directoryOf(record), this.#with).then(done);
+    launchRun(waiting, this.#directoryOf(record), this.#with)
+      .then(() => this.#over(record))
+      .catch(this.#with.onProblem);
   }
 
   /** It has ended, or will never start: then nothing of it is left behind. */
   #over(record: RunRecord): Promise<void> | undefined {
     const { witness, onEnded } = this.#with;
-    this.#started.delete(record.agent_id);
-    this.#lastEnd = performance.now();
+    this.places.leave(record);
     onEnded(record.agent_id);
     return this.#isCanceled(record) ? witness.discard(record) : undefined;
   }

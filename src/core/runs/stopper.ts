@@ -17,6 +17,7 @@ export interface StopperDependencies {
   processes: Processes;
   tracker: RunTracker;
   starter: RunStarter;
+  onProblem: (problem: unknown) => void;
 }
 
 /**
@@ -29,16 +30,26 @@ export async function cancelRun(
   reason: string | undefined,
   dependencies: StopperDependencies
 ): Promise<Run | undefined> {
-  const { journal, tracker } = dependencies;
+  const { tracker } = dependencies;
   const run = await tracker.run(agentId);
   if (!run || run.outcome) return run;
-  journal.append({
-    type: 'cancel_requested',
-    agent_id: agentId,
-    reason: reason ?? null
-  });
+  noteCancel(agentId, reason, dependencies);
   await end(run.record, 'canceled', reason, dependencies);
   return tracker.run(agentId);
+}
+
+/** Nothing that the disk says may keep an agent from being ended. */
+function noteCancel(
+  agent_id: string,
+  reason: string | undefined,
+  { journal, onProblem }: StopperDependencies
+): void {
+  try {
+    const type = 'cancel_requested';
+    journal.append({ type, agent_id, reason: reason ?? null });
+  } catch (problem) {
+    onProblem(problem);
+  }
 }
 
 /** Ends a run for the given reason and settles it. */

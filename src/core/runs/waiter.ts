@@ -1,5 +1,5 @@
 import type { Run } from './run.ts';
-import { hasExited } from './run-files.ts';
+import { hasExited, wasClaimed } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
 
@@ -37,6 +37,7 @@ export async function waitForRuns(
   const elapsed = () => performance.now() - began;
   const done = new Map<string, Run>();
   const waiting = new Map<string, Run>();
+  const gone = new Set<string>();
   const look = async (ids: string[]) => {
     for (const id of ids) {
       if (done.has(id)) continue;
@@ -45,25 +46,43 @@ export async function waitForRuns(
         done.set(id, run);
         waiting.delete(id);
       } else if (run) waiting.set(id, run);
+      else {
+        // Read by others and cleaned away since.
+        gone.add(id);
+        waiting.delete(id);
+      }
     }
   };
   const enough = () =>
-    done.size >= agentIds.length || (mode === 'any' && done.size > 0);
-  await look(agentIds);
-  let lastLook = elapsed();
-  let lastProgress = Number.NEGATIVE_INFINITY;
-  let lastDone = -1;
-  while (!enough() && elapsed() < timeoutMs && !signal?.aborted) {
-    if (done.size > lastDone || elapsed() - lastProgress >= progressMs) {
-      lastProgress = elapsed();
-      lastDone = done.size;
-      options.onProgress?.([...done.values()], [...waiting.values()]);
+    done.size + gone.size >= agentIds.length ||
+    (mode === 'any' && done.size > 0);
+  const settled = new Set<string>();
+  const unsubscribe = tracker.subscribe((id) => settled.add(id));
+  try {
+    await look(agentIds);
+    let [lastLook, lastPoll] = [elapsed(), elapsed()];
+    let lastProgress = Number.NEGATIVE_INFINITY;
+    let lastDone = -1;
+    while (!enough() && elapsed() < timeoutMs && !signal?.aborted) {
+      if (done.size > lastDone || elapsed() - lastProgress >= progressMs) {
+        lastProgress = elapsed();
+        lastDone = done.size;
+        options.onProgress?.([...done.values()], [...waiting.values()]);
+      }
+      const rest = Math.max(1, Math.min(pollMs, timeoutMs - elapsed()));
+      if (settled.size === 0) await nextEvent(tracker, rest, signal);
+      // Of hundreds that end one after the other, each is looked at once.
+      const news = [...settled].filter((id) => waiting.has(id));
+      settled.clear();
+      const isFull = elapsed() - lastLook >= fullLookMs;
+      const isPoll = isFull || elapsed() - lastPoll >= pollMs;
+      if (isFull) lastLook = elapsed();
+      if (isPoll) lastPoll = elapsed();
+      const seen = isPoll ? ended(waiting, tracker, store) : news;
+      await look(isFull ? [...waiting.keys()] : seen);
     }
-    const rest = Math.max(1, Math.min(pollMs, timeoutMs - elapsed()));
-    await nextEvent(tracker, rest, signal);
-    const full = elapsed() - lastLook >= fullLookMs;
-    if (full) lastLook = elapsed();
-    await look(full ? [...waiting.keys()] : ended(waiting, store));
+  } finally {
+    unsubscribe();
   }
   return {
     finished: agentIds.flatMap((id) => done.get(id) ?? []),
@@ -73,10 +92,18 @@ export async function waitForRuns(
 }
 
 /** Waited-for runs that have left an exit code or an outcome. */
-function ended(waiting: Map<string, Run>, store: RunStore): string[] {
-  return [...waiting.keys()].filter(
-    (id) => hasExited(store.directoryOf(id)) || store.outcomeOf(id)
-  );
+function ended(
+  waiting: Map<string, Run>,
+  tracker: RunTracker,
+  store: RunStore
+): string[] {
+  return [...waiting.keys()].filter((id) => {
+    if (store.hasOutcome(id)) return true;
+    const directory = store.directoryOf(id);
+    return (
+      wasClaimed(directory) && !tracker.isFollowed(id) && hasExited(directory)
+    );
+  });
 }
 
 /** The next settled run, the end of a pause, or a cancelled wait. */

@@ -1,7 +1,8 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { errnoOf } from '../errors.ts';
 import { readEnds, readSlice } from '../state/text-file.ts';
 import type { Part } from './fit.ts';
+import { ownFile } from './own-file.ts';
 import { type CutWords, endsPart, slicePart } from './parts.ts';
 import type { Outcome } from './run.ts';
 
@@ -60,8 +61,22 @@ export async function readWords(
   outcome: Outcome,
   { offset, reach }: Reading
 ): Promise<Words> {
-  const path = join(directory, outcome.result_file);
-  if (!existsSync(path)) return gone(path);
+  const path = ownFile(directory, outcome.result_file);
+  if (path === undefined) return gone(join(directory, outcome.result_file));
+  try {
+    return await wordsIn(path, outcome, { offset, reach });
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return gone(path);
+    throw error;
+  }
+}
+
+/** @throws the system's error when there is no such file */
+async function wordsIn(
+  path: string,
+  outcome: Outcome,
+  { offset, reach }: Reading
+): Promise<Words> {
   if (offset !== undefined) {
     const slice = await readSlice(path, offset, reach);
     const part = (name: string) =>

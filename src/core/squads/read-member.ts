@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { errnoOf } from '../errors.ts';
 import { askedChatOf, chatIdOf } from '../runs/chat-id.ts';
 import { type Answer, evenShare, type Facts, type Part } from '../runs/fit.ts';
 import { endsPart, linePart } from '../runs/parts.ts';
@@ -173,9 +174,16 @@ async function rawPart(
   path: string,
   reach: number
 ): Promise<Part> {
-  if (!existsSync(path)) return { chars: 0, within: () => ({ [name]: '' }) };
+  const none = { chars: 0, within: () => ({ [name]: '' }) };
+  if (!existsSync(path)) return none;
   const bytes = sizeOf(path);
-  const ends = await readEnds(path, reach, reach, bytes);
+  const ends = await readEnds(path, reach, reach, bytes).catch(
+    (error: unknown) => {
+      // Cleaned away just now.
+      if (errnoOf(error) !== 'ENOENT') throw error;
+    }
+  );
+  if (!ends) return none;
   return endsPart(name, ends, {
     mark: '\n\n… [cut] …\n\n',
     tell: () => ({

@@ -57,8 +57,15 @@ export class SquadStore {
   find(squadId: string): Squad | undefined {
     if (!/^squad-[0-9a-f]{8}$/.test(squadId)) return undefined;
     const text = readIfThere(this.#pathOf(squadId));
-    // Written whole by us, so its shape is taken as it is.
-    return text === undefined ? undefined : (JSON.parse(text) as Squad);
+    if (text === undefined) return undefined;
+    try {
+      // Written whole by us, so its shape is taken as it is.
+      const squad = JSON.parse(text) as Squad | null;
+      return squad?.squadId === squadId ? squad : undefined;
+    } catch {
+      // Unless somebody has spoilt it.
+      return undefined;
+    }
   }
 
   #pathOf(squadId: string): string {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { HostError, messageOf, storageError } from '../errors.ts';
+import type { Admission } from '../runs/admission.ts';
 import type { Run } from '../runs/run.ts';
 import type { Spawned, SpawnRequest } from '../runs/spawn-request.ts';
 import {
@@ -10,12 +11,14 @@ import {
 import type { RoleList } from './role-repository.ts';
 import type { SquadRequest } from './squad-request.ts';
 import type { Squad, SquadStore } from './squad-store.ts';
-import { Turns } from './turns.ts';
+import { beginners, Turns } from './turns.ts';
 
 export interface SquadsDependencies extends PlanningTools {
   squads: SquadStore;
-  /** @throws HostError when no spawn would be taken. */
-  admit: () => void;
+  admission: Pick<
+    Admission,
+    'checkDepth' | 'checkDisk' | 'checkRate' | 'checkRoom' | 'count'
+  >;
   spawn: (request: SpawnRequest) => Promise<Spawned>;
 }
 
@@ -87,10 +90,16 @@ export class Squads {
    * @throws HostError as planning a member does, or as a spawn does
    */
   async start(request: SquadRequest): Promise<StartedSquad> {
-    const { squads, store, settings, admit, spawn } = this.#with;
-    admit();
+    const { squads, store, settings, admission, spawn } = this.#with;
+    admission.checkDepth();
     const planned = await planMembers(request.members, this.#with);
+    admission.checkDisk();
+    await admission.checkRoom(
+      beginners(planned, settings).map(({ engine }) => engine.name)
+    );
+    admission.checkRate(planned.length);
     const squad = this.#written(planned, request.metadata);
+    admission.count(planned.length);
     const turns = new Turns(settings, store);
     const begun = new Map<string, Run>();
     const refused = new Map<string, string>();
@@ -101,7 +110,12 @@ export class Squads {
         const of = { squadId: squad.squadId, index };
         const request = this.#requestFor(member, of);
         const isWarned = isFollowed(planned, index);
-        const spawned = await spawn({ ...request, after, isWarned });
+        const spawned = await spawn({
+          ...request,
+          after,
+          isWarned,
+          isCounted: true
+        });
         if (spawned.failure) turns.pass(member);
         else begun.set(member.agentId, spawned);
         warning ??= spawned.warning;

@@ -9,7 +9,7 @@ import {
 import { RunStore } from '../runs/run-store.ts';
 import { holdersOf } from '../runs/session-turns.ts';
 import type { SquadSettings } from './settings.ts';
-import { type InTurn, Turns } from './turns.ts';
+import { beginners, type InTurn, Turns } from './turns.ts';
 
 let workspace: TempWorkspace;
 let store: RunStore;
@@ -92,6 +92,15 @@ describe('members on one chat', () => {
     ]);
   });
 
+  test('of an API have none when it was cleaned away since it was planned', () => {
+    expect(() => taken([{ engine: api, chat }])).toThrow(
+      'There is no agent "chat"'
+    );
+    store.create(recordWith({ agent_id: '0badcafe' }), 'x', 'x');
+    const there = { id: '0badcafe', lastAgent: null };
+    expect(taken([{ engine: api, chat: there }])).toEqual([[]]);
+  });
+
   test('come after those of squads before', () => {
     taken([on]);
     const next = new Turns(
@@ -147,4 +156,34 @@ test('nobody in a row comes after one that gave its turn back, or has passed', (
   expect(take('three')).toEqual(['one']);
   turns.pass({ engine: free, agentId: 'three' });
   expect(take('four')).toEqual(['one']);
+});
+
+test.each([
+  ['all programs', [free, free, api], 'parallel', [0, 1]],
+  [
+    'none of an engine twice that works alone',
+    [shy, free, shy],
+    undefined,
+    [0, 1]
+  ],
+  ['the first one when they take turns', [free, shy, free], 'sequential', [0]],
+  ['no program when an API is the first', [api, free], 'sequential', []]
+] as const)('at once begin %s', (_, engines, executionMode, places) => {
+  const members = engines.map((engine, index) => ({
+    agentId: String(index),
+    engine
+  }));
+  const begin = beginners(members, { executionMode, sequentialDelayMs: 0 });
+  expect(begin.map(({ agentId }) => Number(agentId))).toEqual(places);
+});
+
+test('of a chat only the first begins, and none that cannot', () => {
+  const failure = { code: 'spawn_failed', message: '' } as const;
+  const members = [
+    { agentId: 'a', engine: free, failure },
+    { agentId: 'b', engine: free, chat },
+    { agentId: 'c', engine: free, chat }
+  ];
+  const begin = beginners(members, { sequentialDelayMs: 0 });
+  expect(begin.map(({ agentId }) => agentId)).toEqual(['b']);
 });

@@ -1,4 +1,5 @@
 import type { Engine } from '../../plugin.ts';
+import { unknownAgent } from '../runs/continue-run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { leaveLine, lineUp } from '../runs/session-turns.ts';
 import type { Earlier } from '../runs/spawn-request.ts';
@@ -12,6 +13,22 @@ export type InTurn = Pick<
 >;
 
 type Manner = Pick<SquadSettings, 'executionMode' | 'sequentialDelayMs'>;
+
+/** Of programs, those that want a place at once: in no row, or its first. */
+export function beginners<Member extends InTurn>(
+  members: Member[],
+  manner: Manner
+): Member[] {
+  const begun = new Set<string>();
+  return members.filter(({ engine, chat, failure }) => {
+    if (failure) return false;
+    const rows = [rowOf(engine, manner), chat && `${engine.name} ${chat.id}`];
+    const known = rows.filter((row) => row !== undefined);
+    const isFirst = known.every((row) => !begun.has(row));
+    for (const row of known) begun.add(row);
+    return isFirst && engine.kind === 'cli';
+  });
+}
 
 /**
  * Whom the members of one squad come after, asked for in their order: the one
@@ -31,12 +48,18 @@ export class Turns {
     this.#store = store;
   }
 
-  /** @throws the system's error when the disk does not take it. */
+  /**
+   * @throws the system's error when the disk does not take it, HostError
+   *   `unknown_agent` when the chat was cleaned away since it was looked for
+   */
   take({ agentId, engine, chat, failure }: InTurn): Earlier[] {
     if (failure) return [];
     const inChat = chat
       ? lineUp(engine.name, chat.id, agentId, this.#store)
       : [];
+    // An API has its chats on our disk; from here on nobody removes this one.
+    if (chat && engine.kind === 'api' && !this.#store.has(chat.id))
+      throw unknownAgent(chat.id, this.#store);
     const after = inChat.map((agentId): Earlier => ({ agentId, delayMs: 0 }));
     const row = this.#rowOf(engine);
     if (row === undefined) return after;
@@ -63,10 +86,13 @@ export class Turns {
   }
 
   #rowOf(engine: Engine): string | undefined {
-    const { executionMode } = this.#manner;
-    if (executionMode !== undefined)
-      return executionMode === 'sequential' ? 'all' : undefined;
-    const isAlone = engine.kind === 'cli' && engine.oneAtATime === true;
-    return isAlone ? engine.name : undefined;
+    return rowOf(engine, this.#manner);
   }
+}
+
+function rowOf(engine: Engine, { executionMode }: Manner): string | undefined {
+  if (executionMode !== undefined)
+    return executionMode === 'sequential' ? 'all' : undefined;
+  const isAlone = engine.kind === 'cli' && engine.oneAtATime === true;
+  return isAlone ? engine.name : undefined;
 }

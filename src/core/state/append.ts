@@ -7,10 +7,10 @@ import {
   openSync,
   readSync,
   statSync,
-  truncateSync,
   writeSync
 } from 'node:fs';
 import { replaceFile } from './atomic-file.ts';
+import { cutTo } from './own-file.ts';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
 
@@ -46,7 +46,7 @@ export function appendLines(
       ftruncateSync(descriptor, size);
       throw error;
     }
-    return () => truncateSync(path, size);
+    return () => cutTo(path, size);
   } finally {
     closeSync(descriptor);
   }

@@ -18,6 +18,7 @@ import {
   createOnce,
   readIfThere,
   remove,
+  removeLeftovers,
   replaceFile,
   writeNew
 } from './atomic-file.ts';
@@ -127,4 +128,22 @@ test('a file that is not there reads as nothing and removes as done', () => {
   remove(path);
   expect(existsSync(path)).toBe(false);
   expect(() => readIfThere(workspace.path)).toThrow(/EISDIR/);
+  // Of which there is no end.
+  expect(() => readIfThere('/dev/zero')).toThrow(/is no file/);
+});
+
+test('what a process that lives is writing stays, whatever the clock says', async () => {
+  const child = spawn('true');
+  await new Promise((resolve) => child.once('exit', resolve));
+  const left = `x.${child.pid}.0123456789ab.tmp`;
+  const mine = `x.${process.pid}.0123456789ab.tmp`;
+  for (const name of [left, mine, 'x.tmp'])
+    writeFileSync(join(workspace.path, name), '');
+  removeLeftovers(workspace.path);
+  expect(names()).toHaveLength(3);
+  removeLeftovers(workspace.path, Date.now() + 3_600_000);
+  expect(names().toSorted()).toEqual([mine, 'x.tmp'].toSorted());
+  // Numbers of processes come again: a day later nobody writes it still.
+  removeLeftovers(workspace.path, Date.now() + 86_460_000);
+  expect(names()).toEqual(['x.tmp']);
 });

@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
+  constants,
   existsSync,
   fdatasyncSync,
+  fstatSync,
   linkSync,
   openSync,
   readdirSync,
@@ -16,8 +18,10 @@ import {
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 
+const { O_NONBLOCK, O_RDONLY } = constants;
+
 /** Writes every byte or throws; ENOSPC shows as a short count first. */
-function writeAll(descriptor: number, data: Buffer | string): void {
+export function writeAll(descriptor: number, data: Buffer | string): void {
   const bytes = typeof data === 'string' ? Buffer.from(data) : data;
   let offset = 0;
   while (offset < bytes.length) offset += writeSync(descriptor, bytes, offset);
@@ -43,17 +47,33 @@ export function replaceFile(
   data: Buffer | string,
   durable = false
 ): void {
+  putInPlace(path, data, durable);
+  if (durable) settleIn(dirname(path));
+}
+
+/**
+ * The same; with `durable` a power cut leaves the old or the new, and only
+ * the new after `settleIn`, which may come later.
+ */
+export function putInPlace(
+  path: string,
+  data: Buffer | string,
+  durable: boolean
+): void {
   const temporary = temporaryName(path);
   try {
     writeNew(temporary, data, durable);
     renameSync(temporary, path);
   } catch (error) {
-    remove(temporary);
+    discard(temporary);
     throw error;
   }
-  if (!durable) return;
+}
+
+/** Returns when what was put into a directory stays there. */
+export function settleIn(directory: string): void {
   try {
-    syncDirectory(dirname(path));
+    syncDirectory(directory);
   } catch {
     // It is in its place: to say that it failed would be wrong.
   }
@@ -73,7 +93,16 @@ export function createOnce(path: string, data: Buffer | string): boolean {
     if (errnoOf(error) === 'EEXIST') return false;
     throw error;
   } finally {
+    discard(temporary);
+  }
+}
+
+/** What fails here would hide what failed before. */
+function discard(temporary: string): void {
+  try {
     remove(temporary);
+  } catch {
+    // `removeLeftovers` takes it.
   }
 }
 
@@ -97,14 +126,26 @@ export function remove(path: string): void {
   }
 }
 
-/** The file's text, or undefined when there is none. */
+/**
+ * The file's text, or undefined when there is none.
+ * @throws Error for what is no file: of a device, reading might never end
+ */
 export function readIfThere(path: string): string | undefined {
+  let descriptor: number;
   try {
-    return readFileSync(path, 'utf8');
+    descriptor = openSync(path, O_RDONLY | (O_NONBLOCK ?? 0));
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR')
       return undefined;
     throw error;
+  }
+  try {
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile() && !stats.isDirectory())
+      throw new Error(`${path} is no file`);
+    return readFileSync(descriptor, 'utf8');
+  } finally {
+    closeSync(descriptor);
   }
 }
 
@@ -112,9 +153,11 @@ export function temporaryName(path: string): string {
   return `${path}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`;
 }
 
-const temporary = /\.\d+\.[0-9a-f]{12}\.tmp$/;
-/** Nobody is still writing what is older. */
+const temporary = /\.(\d+)\.[0-9a-f]{12}\.tmp$/;
+/** What is older was left by somebody, unless he lives: clocks jump. */
 const temporaryMs = 60_000;
+/** What is older is nobody's: his number is another process's by now. */
+const longestMs = 86_400_000;
 
 /** A name that `replaceFile` and `createOnce` write to first. */
 export function isTemporary(name: string): boolean {
@@ -123,12 +166,28 @@ export function isTemporary(name: string): boolean {
 
 /** Removes what killed processes left half-written in a directory. */
 export function removeLeftovers(directory: string, now = Date.now()): void {
-  if (!existsSync(directory)) return;
-  for (const name of readdirSync(directory)) {
-    if (!isTemporary(name)) continue;
+  for (const path of leftoversIn(directory, now))
+    rmSync(path, { recursive: true, force: true });
+}
+
+export function leftoversIn(directory: string, now = Date.now()): string[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory).flatMap((name) => {
+    const [, pid] = temporary.exec(name) ?? [];
+    if (pid === undefined) return [];
     const path = join(directory, name);
     const file = statSync(path, { throwIfNoEntry: false });
-    if (file && now - file.mtimeMs > temporaryMs)
-      rmSync(path, { recursive: true, force: true });
+    if (!file) return [];
+    const limit = isAlive(Number(pid)) ? longestMs : temporaryMs;
+    return now - file.mtimeMs > limit ? [path] : [];
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return errnoOf(error) === 'EPERM';
   }
 }

@@ -2,6 +2,7 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -52,10 +53,28 @@ test('what was there before stays as it was', () => {
   expect(existsSync(join(path, 'ours', '.gitignore'))).toBe(true);
 });
 
-test('a link to a directory will do, a file in the way will not', () => {
+test('nothing is put through a link, and a file in the way will not do', () => {
   symlinkSync(workspace.home, path);
-  ensureDirectory(path);
-  expect(existsSync(join(workspace.home, '.gitignore'))).toBe(false);
+  expect(() => ensureDirectory(path)).toThrow(/is a symbolic link/);
+  symlinkSync(join(workspace.home, 'none'), join(workspace.path, 'nowhere'));
+  expect(() => ensureDirectory(join(workspace.path, 'nowhere'))).toThrow(
+    /is a symbolic link/
+  );
+  expect(readdirSync(workspace.home)).toEqual([]);
   writeFileSync(join(workspace.path, 'file'), '');
   expect(() => ensureDirectory(join(workspace.path, 'file'))).toThrow(/EEXIST/);
+});
+
+test('a link somewhere above is the way the user chose', () => {
+  const link = join(workspace.path, 'link');
+  symlinkSync(workspace.home, link);
+  ensureDirectory(join(link, 'ours'));
+  expect(modeOf(join(workspace.home, 'ours'))).toBe(0o700);
+});
+
+test('a file that ignores other things stays as it is', () => {
+  mkdirSync(path);
+  writeFileSync(join(path, '.gitignore'), 'theirs\n');
+  ensureDirectory(join(path, 'spawns'));
+  expect(readFileSync(join(path, '.gitignore'), 'utf8')).toBe('theirs\n');
 });

@@ -1,6 +1,9 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { absentUnlessLimited } from '../errors.ts';
 
-const blockSize = 256 * 1024;
+/** What is new is little, as a rule, and hundreds may read at once. */
+const firstBytes = 16 * 1024;
+const mostBytes = 512 * 1024;
 
 /**
  * Reads complete lines of a growing file, from where it stopped before. Bytes
@@ -34,40 +37,57 @@ export class LineReader {
   /**
    * Hands each new line to `onLine` and returns at the present end of file.
    * `final` also hands over a last line without newline.
+   * @throws when no file can be opened just now: that is no empty file
    */
   async read(
     onLine: (line: string, endOffset: number) => void,
     final = false
   ): Promise<void> {
-    const file = await open(this.#path, 'r').catch(() => undefined);
+    const file = await open(this.#path, 'r').catch(absentUnlessLimited);
     if (!file) return;
     try {
-      await this.#readBlocks(file, onLine);
+      await this.readFrom(file, onLine);
     } finally {
       await file.close();
     }
-    if (final && this.#pendingBytes > 0) this.#finish(onLine, this.offset);
+    if (final) this.takeRest(onLine);
   }
 
-  async #readBlocks(
+  /** Hands over a last line without newline, if it is a whole one. */
+  takeRest(
+    onLine: (line: string, endOffset: number) => void,
+    isWhole: (line: string) => boolean = () => true
+  ): void {
+    if (this.#pendingBytes === 0) return;
+    if (isWhole(Buffer.concat(this.#pending).toString('utf8')))
+      this.#finish(onLine, this.offset);
+  }
+
+  /** Reads on in a file that is open already, whatever its name is now. */
+  async readFrom(
     file: FileHandle,
     onLine: (line: string, endOffset: number) => void
   ): Promise<void> {
+    // One for all: of many files of many megabytes it would be much garbage.
+    let block = Buffer.allocUnsafe(firstBytes);
     for (;;) {
-      const block = Buffer.allocUnsafe(blockSize);
-      const { bytesRead } = await file.read(block, 0, blockSize, this.offset);
+      const room = block.length;
+      const { bytesRead } = await file.read(block, 0, room, this.offset);
       if (bytesRead === 0) return;
+      const bytes = block.subarray(0, bytesRead);
       let start = 0;
       for (;;) {
-        const newline = block.subarray(0, bytesRead).indexOf(10, start);
+        const newline = bytes.indexOf(10, start);
         if (newline < 0) break;
-        this.#append(block.subarray(start, newline));
+        this.#append(bytes.subarray(start, newline));
         this.#finish(onLine, this.offset + newline + 1);
         start = newline + 1;
       }
-      // A copy: the rest may wait long, and would hold the whole block.
-      this.#append(Buffer.from(block.subarray(start, bytesRead)));
+      // A copy: the next bytes come into the same block.
+      this.#append(Buffer.from(bytes.subarray(start)));
       this.offset += bytesRead;
+      if (bytesRead === room && room < mostBytes)
+        block = Buffer.allocUnsafe(Math.min(mostBytes, 4 * room));
     }
   }
 
@@ -85,7 +105,11 @@ export class LineReader {
     endOffset: number
   ): void {
     const skipped = this.#skipping && !this.#everyLine;
-    const whole = skipped ? undefined : Buffer.concat(this.#pending);
+    const [only] = this.#pending;
+    const parts = this.#pending.length;
+    // A line is told before its block is read into again.
+    const line = only && parts === 1 ? only : Buffer.concat(this.#pending);
+    const whole = skipped ? undefined : line;
     this.#skipping = false;
     this.#drop();
     if (whole && (this.#everyLine || whole.length > 0))

@@ -7,15 +7,18 @@ import {
 } from 'node:fs';
 import { z } from 'zod';
 import { errnoOf } from '../errors.ts';
+import { lazily } from '../lazily.ts';
 
-const holderSchema = z.object({
-  pid: z.number(),
-  start: z.string(),
-  place: z.string(),
-  nonce: z.string()
-});
+const holderSchema = lazily(() =>
+  z.object({
+    pid: z.number(),
+    start: z.string(),
+    place: z.string(),
+    nonce: z.string()
+  })
+);
 
-export type Holder = z.output<typeof holderSchema>;
+export type Holder = z.output<ReturnType<typeof holderSchema>>;
 
 /** A lock as it is found: who holds it, if it says so, and which holding it is. */
 interface Found {
@@ -44,7 +47,7 @@ export function findHolder(path: string): Found | undefined {
 
 function parse(text: string): Holder | undefined {
   try {
-    return holderSchema.safeParse(JSON.parse(text)).data;
+    return holderSchema().safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

@@ -95,6 +95,20 @@ test('what cannot be prepared is not done, and keeps nobody from trying again', 
   expect(holdings).toEqual([['c']]);
 });
 
+test('what remains is done without the lock, before anybody is told', async () => {
+  const order: string[] = [];
+  const lock = lockIn(directory);
+  onTestFinished(() => lock.close());
+  const queue = new LockQueue<string>(
+    lock,
+    () => undefined,
+    () => order.push(`done, held: ${lock.isHeld()}`),
+    () => order.push(`settled, held: ${lock.isHeld()}`)
+  );
+  await queue.add('a').then(() => order.push('told'));
+  expect(order).toEqual(['done, held: true', 'settled, held: false', 'told']);
+});
+
 test('a thousand works of one process are done once each, in their order', async () => {
   const { queue, holdings } = queueOf();
   const names = Array.from({ length: 1000 }, (_, index) => String(index));

@@ -14,21 +14,26 @@ export class LockQueue<Work> {
   readonly #lock: FileLock;
   readonly #prepare: () => void;
   readonly #perform: (works: Work[]) => void;
+  readonly #settle: () => void;
   #waiting: Waiting<Work>[] = [];
   #isBusy = false;
 
   /**
    * @param prepare before the lock is asked for
    * @param perform does all of it, or throws and has done nothing
+   * @param settle what remains to be done before anybody is told that it is
+   *   done, and needs no lock
    */
   constructor(
     lock: FileLock,
     prepare: () => void,
-    perform: (works: Work[]) => void
+    perform: (works: Work[]) => void,
+    settle: () => void = () => undefined
   ) {
     this.#lock = lock;
     this.#prepare = prepare;
     this.#perform = perform;
+    this.#settle = settle;
   }
 
   /** Settles when it is done, with what `perform` or the lock has thrown. */
@@ -50,6 +55,7 @@ export class LockQueue<Work> {
           this.#waiting = [];
           this.#perform(taken.map(({ work }) => work));
         });
+        this.#settle();
         for (const { done } of taken) done();
       } catch (error) {
         // Nobody got the lock: all who wait for it are told.

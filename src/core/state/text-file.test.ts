@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -133,4 +134,9 @@ test('with the length known, the two ends are the same as by reading all', async
     ),
     { numRuns: 200 }
   );
+});
+
+test('a pipe is read as nothing, and nobody waits for its other end', () => {
+  execFileSync('mkfifo', [path]);
+  expect(tailOf(path, 100)).toBe('');
 });

@@ -1,11 +1,17 @@
 import {
   closeSync,
+  constants,
   createReadStream,
   fstatSync,
   openSync,
   readSync,
   statSync
 } from 'node:fs';
+import { absentUnlessLimited } from '../errors.ts';
+
+const mostChunkBytes = 256 * 1024;
+
+const { O_NONBLOCK, O_RDONLY } = constants;
 
 export interface TextSlice {
   text: string;
@@ -132,9 +138,10 @@ function blockOf(
 ): string {
   let descriptor: number;
   try {
-    descriptor = openSync(path, 'r');
-  } catch {
-    return '';
+    // Whoever opens a pipe waits for its other end otherwise.
+    descriptor = openSync(path, O_RDONLY | (O_NONBLOCK ?? 0));
+  } catch (error) {
+    return absentUnlessLimited(error) ?? '';
   }
   try {
     const { size } = fstatSync(descriptor);
@@ -147,10 +154,11 @@ function blockOf(
   }
 }
 
+/** Hundreds may be read at once, and most of them are short. */
 async function* textChunks(path: string): AsyncGenerator<string> {
   const stream = createReadStream(path, {
     encoding: 'utf8',
-    highWaterMark: 256 * 1024
+    highWaterMark: Math.min(mostChunkBytes, sizeOf(path) + 1)
   });
   for await (const chunk of stream) if (typeof chunk === 'string') yield chunk;
 }

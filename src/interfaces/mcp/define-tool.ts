@@ -1,6 +1,8 @@
-import { z } from 'zod';
-import { HostError } from '../../core/errors.ts';
+import type { z } from 'zod';
+import { errnoOf, HostError, limitError } from '../../core/errors.ts';
 import { log } from '../../log.ts';
+import { publishedSchema } from './published-schema.ts';
+import { shapeSchema } from './shape-schema.ts';
 
 export interface ToolContext {
   /** Aborted when the client no longer wants the answer. */
@@ -9,6 +11,8 @@ export interface ToolContext {
   clientName: string;
   /** Tells the client how far a long call is; no-op when it did not ask. */
   progress: (done: number, total: number, message: string) => void;
+  /** Throws a HostError when the tool may not even begin. */
+  admit?: () => void;
 }
 
 export interface ToolAnnotations {
@@ -18,13 +22,16 @@ export interface ToolAnnotations {
   openWorldHint: boolean;
 }
 
-/** A tool as data: what a client is told, and what we do. */
+/**
+ * A tool as data: what a client is told, and what we do. It declares no form
+ * of its answer: every word costs each client's context, and answers explain
+ * themselves.
+ */
 export interface Tool {
   name: string;
   title: string;
   description: string;
   inputSchema: Record<string, unknown>;
-  outputSchema?: Record<string, unknown>;
   annotations: ToolAnnotations;
   _meta?: Record<string, unknown>;
   call: (input: unknown, context: ToolContext) => Promise<ToolAnswer>;
@@ -44,8 +51,6 @@ interface ToolParts<Shape extends z.ZodRawShape> {
   title: string;
   description: string;
   input: z.ZodObject<Shape, z.core.$strict>;
-  /** Left out for tools that carry an agent's words. */
-  output?: z.ZodObject;
   annotations: ToolAnnotations;
   _meta?: Record<string, unknown>;
   /** How an answer reads as text; default: as JSON. */
@@ -64,14 +69,13 @@ interface ToolParts<Shape extends z.ZodRawShape> {
 export function defineTool<Shape extends z.ZodRawShape>(
   parts: ToolParts<Shape>
 ): Tool {
-  const { input, output, handle, textOf, ...rest } = parts;
+  const { input, handle, textOf, ...rest } = parts;
   return {
     ...rest,
     inputSchema: jsonSchema(input),
-    // Clients check error answers against it too, so no field is required.
-    ...(output ? { outputSchema: jsonSchema(output, true) } : {}),
     call: async (value, context) => {
       try {
+        context.admit?.();
         return answer(await handle(parseInput(parts, value), context), textOf);
       } catch (error) {
         return errorAnswer(error, parts.name, textOf);
@@ -97,14 +101,23 @@ export function errorAnswer(
   textOf?: TextOf
 ): ToolAnswer {
   const { code, message, hint, quoted } =
-    error instanceof HostError ? error : unexpected(error, tool);
+    error instanceof HostError
+      ? error
+      : (limitError(error) ?? unexpected(error, tool));
   return {
     ...answer({ error_code: code, error: message, hint, ...quoted }, textOf),
     isError: true
   };
 }
 
+/** A full disk is met anywhere, and is no fault of ours. */
 function unexpected(error: unknown, tool: string): HostError {
+  if (isFull(error))
+    return new HostError(
+      'storage_full',
+      `The disk was full when ${tool} had to write.`,
+      'Free some space and call again; agents that run go on, see list.'
+    );
   log(
     `${tool} failed unexpectedly: ${error instanceof Error ? error.stack : String(error)}`
   );
@@ -113,6 +126,10 @@ function unexpected(error: unknown, tool: string): HostError {
     'Something went wrong inside troupe.',
     'Look at the server log (stderr); agents that run go on, see list.'
   );
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
 }
 
 function parseInput<Shape extends z.ZodRawShape>(
@@ -152,16 +169,10 @@ export function shortened(word: string): string {
 const made = new WeakMap<z.ZodType, Record<string, unknown>>();
 
 /** Tools share shapes, and each shape is turned into a schema once. */
-function jsonSchema(
-  shape: z.ZodObject,
-  partial = false
-): Record<string, unknown> {
+function jsonSchema(shape: z.ZodObject): Record<string, unknown> {
   const known = made.get(shape);
   if (known) return known;
-  const { $schema, ...schema } = z.toJSONSchema(
-    partial ? shape.partial() : shape,
-    { io: 'input' }
-  );
+  const schema = shapeSchema(shape) ?? publishedSchema(shape);
   made.set(shape, schema);
   return schema;
 }

@@ -16,12 +16,36 @@ export interface Life {
   track: <T>(call: Promise<T>) => Promise<T>;
 }
 
+/** What says that nobody is served any more. */
+type End = (reason: string, answerFirst: boolean) => Promise<void>;
+
 /**
  * Ends the process once, whatever says so first: end of stdin (the SDK does
  * not notice), a signal, or a client that no longer reads. A bug in a handler
  * is told on stderr and never ends the server.
  */
 export function liveUntilDisconnect(close: () => Promise<void>): Life {
+  return live(close, false, (end) => {
+    process.stdin.on('end', () => void end('end of input', true));
+    process.stdin.on('close', () => void end('end of input', true));
+    process.stdin.on('error', () => void end('broken input', false));
+    process.stdout.on('error', () => void end('broken output', false));
+  });
+}
+
+/** The same where clients come and go: what stdin does says nothing. */
+export function liveUntilSignal(close: () => Promise<void>): Life {
+  return live(close, true, () => {
+    process.stdout.on('error', () => undefined);
+  });
+}
+
+/** @param answersAtSignal whether clients still read when a signal comes */
+function live(
+  close: () => Promise<void>,
+  answersAtSignal: boolean,
+  listen: (end: End) => void
+): Life {
   const controller = new AbortController();
   const calls = new Set<Promise<unknown>>();
   let ending = false;
@@ -38,11 +62,8 @@ export function liveUntilDisconnect(close: () => Promise<void>): Life {
     process.exit(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(signal, () => void end(signal, false));
-  process.stdin.on('end', () => void end('end of input', true));
-  process.stdin.on('close', () => void end('end of input', true));
-  process.stdin.on('error', () => void end('broken input', false));
-  process.stdout.on('error', () => void end('broken output', false));
+    process.on(signal, () => void end(signal, answersAtSignal));
+  listen(end);
   process.stderr.on('error', () => undefined);
   process.on('disconnect', () => void end('disconnect', false));
   process.on('uncaughtException', (error) => log(`bug: ${error.stack}`));

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { placeOf, ResourceError } from './resource-uri.ts';
+import { ProtocolError } from './protocol-error.ts';
+import { placeOf } from './resource-uri.ts';
 
-function refusalOf(uri: string): ResourceError {
+function refusalOf(uri: string): ProtocolError {
   try {
     placeOf(uri);
   } catch (error) {
-    if (error instanceof ResourceError) return error;
+    if (error instanceof ProtocolError) return error;
     throw error;
   }
   throw new Error(`${uri} was taken.`);
@@ -27,6 +28,30 @@ describe('the URI of a resource', () => {
       tail
     });
   });
+
+  test.each([
+    ['agents/1a2b3c4d/output', 'output', '1a2b3c4d', undefined],
+    ['agents/1a2b3c4d/output?offset=0', 'output', '1a2b3c4d', 0],
+    ['agents/1a2b3c4d/output?offset=20000', 'output', '1a2b3c4d', 20_000],
+    ['agents/1a2b3c4d/record', 'record', '1a2b3c4d', undefined],
+    ['log/IAC.md', 'log', 'IAC.md', undefined],
+    ['log/CONTEXT.md?offset=5', 'log', 'CONTEXT.md', 5]
+  ])('troupe://%s leads to its place', (rest, kind, id, offset) => {
+    const uri = `troupe://${rest}`;
+    const [plain] = uri.split('?');
+    expect(placeOf(uri)).toMatchObject({ kind, uri: plain, id });
+    expect(placeOf(uri).offset).toBe(offset);
+  });
+
+  test.each(['-1', '1.5', '1e3', '', 'x', '1&offset=2', '9'.repeat(16)])(
+    'refuses offset=%s',
+    (offset) => {
+      const uri = `troupe://agents/1a2b3c4d/output?offset=${offset}`;
+      const { code, message } = refusalOf(uri);
+      expect(code).toBe(-32602);
+      expect(message).toMatch(/^offset is one whole number of characters/);
+    }
+  );
 
   test.each([
     ['0', '"0"'],
@@ -52,11 +77,20 @@ describe('the URI of a resource', () => {
   test.each([
     ['agent://1a2b3c4d/meta?tail=5', 'tail'],
     ['agent://1a2b3c4d/outbox?since=5', 'since'],
-    ['run://1a2b3c4d/broadcast?tail=5&x', 'x']
+    ['run://1a2b3c4d/broadcast?tail=5&x', 'x'],
+    ['troupe://agents/1a2b3c4d/output?tail=5', 'tail'],
+    ['troupe://agents/1a2b3c4d/record?offset=5', 'offset'],
+    ['troupe://log/IAC.md?tail=5', 'tail']
   ])('refuses a parameter that the resource has not: %s', (uri, name) => {
     const { code, message } = refusalOf(uri);
     expect(code).toBe(-32602);
     expect(message).toContain(`no parameter "${name}"`);
+  });
+
+  test('an endless URI comes back in a short answer', () => {
+    const many = 'tail=x&'.repeat(100_000);
+    for (const uri of [`file:///${many}`, `agent://1a2b3c4d/outbox?${many}`])
+      expect(JSON.stringify(refusalOf(uri)).length).toBeLessThan(1000);
   });
 
   test.each([
@@ -66,6 +100,10 @@ describe('the URI of a resource', () => {
     'agent:///outbox',
     'agent://1a2b3c4d/broadcast',
     'run://1a2b3c4d/outbox',
+    'troupe://log/iac.jsonl',
+    'troupe://log/../IAC.md',
+    'troupe://agents/1a2b3c4d',
+    'troupe://agents/1a2b3c4d/stderr',
     'file:///etc/hosts',
     'agent://1a2b3c4d/outbox#end',
     'not a uri'

@@ -1,4 +1,5 @@
 import { shortened } from './define-tool.ts';
+import { invalidParams, ProtocolError } from './protocol-error.ts';
 
 /** Events that a resource shows when nobody says how many. */
 const usualTail = 200;
@@ -6,68 +7,85 @@ const longestTail = 1000;
 
 /** What a URI points to. `uri` is the one without parameters. */
 export interface Place {
-  kind: 'outbox' | 'meta' | 'broadcast';
+  kind: Kind;
   uri: string;
-  /** A worker's, or a run's. */
+  /** A worker's, of a run of workers, an agent's, or a log's name. */
   id: string;
   /** So many events, the newest ones. */
   tail: number;
+  /** Characters to begin at, in a text. */
+  offset?: number;
 }
 
-/** What a request for a resource is refused with, as JSON-RPC has it. */
-export class ResourceError extends Error {
-  readonly code: number;
-  readonly data: { uri: string } | undefined;
+type Kind = 'outbox' | 'meta' | 'broadcast' | 'output' | 'record' | 'log';
 
-  constructor(code: number, message: string, uri?: string) {
-    super(message);
-    this.name = 'ResourceError';
-    this.code = code;
-    this.data = uri === undefined ? undefined : { uri };
-  }
-}
+/** Form of a URI without parameters, and what it leads to. */
+const forms: [form: RegExp, kind: Kind, parameter?: 'tail' | 'offset'][] = [
+  [/^agent:\/\/([^/]+)\/outbox$/, 'outbox', 'tail'],
+  [/^agent:\/\/([^/]+)\/meta$/, 'meta'],
+  [/^run:\/\/([^/]+)\/broadcast$/, 'broadcast', 'tail'],
+  [/^troupe:\/\/agents\/([^/]+)\/output$/, 'output', 'offset'],
+  [/^troupe:\/\/agents\/([^/]+)\/record$/, 'record'],
+  [/^troupe:\/\/log\/(IAC\.md|CONTEXT\.md)$/, 'log', 'offset']
+];
 
-/** @throws ResourceError */
+/** @throws ProtocolError */
 export function placeOf(uri: string): Place {
-  const found = /^(agent|run):\/\/([^/?#]+)\/(\w+)(?:\?([^#]*))?$/.exec(uri);
-  const [, scheme, id = '', name, query = ''] = found ?? [];
-  const kind = kindOf(`${scheme} ${name}`);
-  if (kind === undefined)
-    throw unknownResource(
-      uri,
-      `There is no resource "${shortened(uri)}". There are agent://<agent_id>/outbox, agent://<agent_id>/meta and run://<run_id>/broadcast.`
-    );
-  const [plain = uri] = uri.split('?');
-  const tail = tailOf(query, kind === 'meta' ? [] : ['tail']);
-  return { kind, uri: plain, id, tail };
+  const [, plain = '', query = ''] = /^([^?#]*)(?:\?([^#]*))?$/.exec(uri) ?? [];
+  for (const [form, kind, parameter] of forms) {
+    const [, id] = form.exec(plain) ?? [];
+    if (id === undefined) continue;
+    checkParameters(query, parameter);
+    const place = { kind, uri: plain, id };
+    if (parameter !== 'offset') return { ...place, tail: tailOf(query) };
+    const offset = offsetOf(query);
+    return { ...place, tail: usualTail, ...(offset >= 0 ? { offset } : {}) };
+  }
+  throw unknownResource(
+    uri,
+    `There is no resource "${shortened(uri)}". There are troupe://log/IAC.md, troupe://log/CONTEXT.md, troupe://agents/<agent_id>/output and /record; of workers agent://<agent_id>/outbox, agent://<agent_id>/meta and run://<run_id>/broadcast.`
+  );
 }
 
-export function unknownResource(uri: string, message: string): ResourceError {
-  return new ResourceError(-32002, message, uri);
+export function unknownResource(uri: string, message: string): ProtocolError {
+  return new ProtocolError(-32002, message, uri);
 }
 
-export function invalidParams(message: string): ResourceError {
-  return new ResourceError(-32602, message);
+/** @throws ProtocolError */
+function checkParameters(query: string, allowed: string | undefined): void {
+  const foreign = [...new URLSearchParams(query).keys()].find(
+    (name) => name !== allowed
+  );
+  if (foreign === undefined) return;
+  throw invalidParams(
+    `This resource has no parameter "${shortened(foreign)}". Outboxes and broadcasts have tail, outputs and logs have offset, and nothing else has any.`
+  );
 }
 
-function kindOf(words: string): Place['kind'] | undefined {
-  if (words === 'agent outbox') return 'outbox';
-  if (words === 'agent meta') return 'meta';
-  return words === 'run broadcast' ? 'broadcast' : undefined;
-}
-
-function tailOf(query: string, allowed: string[]): number {
+/** @throws ProtocolError */
+function tailOf(query: string): number {
   if (query === '') return usualTail;
-  const given = [...new URLSearchParams(query)];
-  const foreign = given.find(([name]) => !allowed.includes(name));
-  if (foreign)
-    throw invalidParams(
-      `This resource has no parameter "${shortened(foreign[0])}". Outboxes and broadcasts have tail, and nothing else has any.`
-    );
   const tail = Number(/^tail=([1-9]\d{0,3})$/.exec(query)?.[1]);
   if (tail <= longestTail) return tail;
-  const words = given.map(([, value]) => `"${shortened(value)}"`).join(', ');
   throw invalidParams(
-    `tail is one whole number from 1 to ${longestTail}, not ${words || 'nothing'}. events_read tells all events, page by page.`
+    `tail is one whole number from 1 to ${longestTail}, not ${valuesIn(query)}. events_read tells all events, page by page.`
   );
+}
+
+/**
+ * -1 where none is given.
+ * @throws ProtocolError
+ */
+function offsetOf(query: string): number {
+  if (query === '') return -1;
+  const offset = Number(/^offset=(\d{1,15})$/.exec(query)?.[1]);
+  if (offset >= 0) return offset;
+  throw invalidParams(
+    `offset is one whole number of characters, 0 or more, not ${valuesIn(query)}.`
+  );
+}
+
+function valuesIn(query: string): string {
+  const given = [...new URLSearchParams(query).values()].slice(0, 3);
+  return given.map((value) => `"${shortened(value)}"`).join(', ') || 'nothing';
 }

@@ -153,6 +153,21 @@ describe('a watch', () => {
     expect(told).toEqual(['two']);
   });
 
+  test('looks at nothing after its end, whatever is added', async () => {
+    let looks = 0;
+    watch.end();
+    watch.add('late', {
+      stamp: () => {
+        looks += 1;
+        return String(looks);
+      },
+      tell: async () => undefined
+    });
+    const other = new Watch(10);
+    await twoTicks(other).finally(() => other.end());
+    expect(looks).toBe(0);
+  });
+
   test('looks at nothing while there is nothing, and again when there is', async () => {
     let looks = 0;
     const path = join(workspace.path, 'file');

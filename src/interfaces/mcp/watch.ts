@@ -1,5 +1,6 @@
 import { messageOf } from '../../core/errors.ts';
 import { recur } from '../../core/recur.ts';
+import { logProblem } from '../../log.ts';
 
 export interface Subject {
   /** Changes whenever the subject does. */
@@ -29,6 +30,7 @@ export class Watch {
   readonly #subjects = new Map<string, Watched>();
   #next = 0;
   #stop: (() => void) | undefined;
+  #hasEnded = false;
 
   constructor(pauseMs: number) {
     this.#pauseMs = pauseMs;
@@ -36,24 +38,30 @@ export class Watch {
 
   /** From now on; what is watched already goes on as it is. */
   add(key: string, subject: Subject): void {
-    if (this.#subjects.has(key)) return;
+    // The last request of a client may come to this after its end.
+    if (this.#hasEnded || this.#subjects.has(key)) return;
     this.#subjects.set(key, {
       ...subject,
       told: stampOf(subject),
       toldAt: Number.NEGATIVE_INFINITY,
       isTelling: false
     });
-    this.#stop ??= recur(this.#pauseMs, async () => this.#look());
+    this.#stop ??= recur(this.#pauseMs, async () => this.#look(), logProblem);
   }
 
   remove(key: string): void {
     this.#subjects.delete(key);
-    if (this.#subjects.size === 0) this.end();
+    if (this.#subjects.size === 0) this.#rest();
   }
 
-  /** Watches nothing any more. */
+  /** Watches nothing any more, whatever is added. */
   end(): void {
+    this.#hasEnded = true;
     this.#subjects.clear();
+    this.#rest();
+  }
+
+  #rest(): void {
     this.#stop?.();
     this.#stop = undefined;
   }

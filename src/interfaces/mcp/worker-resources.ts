@@ -3,17 +3,10 @@ import { HostError } from '../../core/errors.ts';
 import type { Broadcast } from '../../core/orchestrator/broadcast.ts';
 import type { Orchestrator } from '../../core/orchestrator/orchestrator.ts';
 import type { Worker } from '../../core/orchestrator/worker-store.ts';
-import { inlineChars } from '../../core/runs/report.ts';
-import { limitsOf } from './clients.ts';
+import { type Completion, suggest } from './prompts/suggest.ts';
 import { eventContents, jsonLines } from './resource-text.ts';
 import { type Place, unknownResource } from './resource-uri.ts';
-import type {
-  Asked,
-  Content,
-  Listed,
-  Resources,
-  Template
-} from './resources.ts';
+import type { Asked, Content, Listed, Source, Template } from './resources.ts';
 import { workerFacts } from './worker-facts.ts';
 
 const json = 'application/json';
@@ -25,7 +18,7 @@ const about = {
 };
 
 /** Workers and what they tell, as resources. */
-export class WorkerResources implements Resources {
+export class WorkerResources implements Source {
   readonly templates: Template[] = [
     template('agent', 'outbox', about.outbox),
     template('agent', 'outbox{?tail}', about.outbox),
@@ -41,17 +34,15 @@ export class WorkerResources implements Resources {
     this.#orchestrator = orchestrator;
   }
 
-  /** Those that live first, and of each kind the newest first. */
-  list(clientName: string): Listed[] {
-    const newest = this.#orchestrator.store.all().reverse();
-    const workers = [
-      ...newest.filter((worker) => !this.#isOver(worker)),
-      ...newest.filter((worker) => this.#isOver(worker))
-    ];
+  /**
+   * Those that live first, and of each kind the newest first.
+   * @param room bytes of JSON
+   */
+  list(room: number): Listed[] {
+    const workers = this.#newest();
     const [first] = workers;
     if (!first) return [];
     const listed = [broadcastListed(first.meta.run_id)];
-    const room = Math.min(inlineChars, limitsOf(clientName).answerBytes);
     for (const worker of workers) {
       const both = workerListed(worker, this.#isOver(worker));
       const size = Buffer.byteLength(JSON.stringify([...listed, ...both]));
@@ -103,6 +94,27 @@ export class WorkerResources implements Resources {
     return () => `${log.stamp()} ${changedAt(folder.meta)}`;
   }
 
+  /** Ids, of those that live first. */
+  complete(template: string, variable: string, typed: string): Completion {
+    const workers = this.#newest().map(({ meta }) => meta);
+    if (variable === 'run_id' && template.startsWith('run://'))
+      return suggest(typed, [...new Set(workers.map(({ run_id }) => run_id))]);
+    if (variable !== 'agent_id' || !template.startsWith('agent://'))
+      return suggest(typed, []);
+    return suggest(
+      typed,
+      workers.map(({ agent_id }) => agent_id)
+    );
+  }
+
+  #newest(): Worker[] {
+    const newest = this.#orchestrator.store.all().reverse();
+    return [
+      ...newest.filter((worker) => !this.#isOver(worker)),
+      ...newest.filter((worker) => this.#isOver(worker))
+    ];
+  }
+
   #isOver({ meta, log }: Worker): boolean {
     const { agent_id: id } = meta;
     try {
@@ -113,7 +125,7 @@ export class WorkerResources implements Resources {
     return this.#over.has(id);
   }
 
-  /** @throws ResourceError */
+  /** @throws ProtocolError */
   #worker({ id, uri }: Place): Worker {
     try {
       return this.#orchestrator.store.get(id);
@@ -123,7 +135,7 @@ export class WorkerResources implements Resources {
     }
   }
 
-  /** @throws ResourceError */
+  /** @throws ProtocolError */
   #broadcast({ id, uri }: Place): Broadcast {
     const found = this.#orchestrator.store.findBroadcast(id);
     if (found) return found;

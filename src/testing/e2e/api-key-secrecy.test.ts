@@ -6,6 +6,7 @@ import {
   processEnvironments,
   processTable
 } from '../../adapters/child-process/process-table.ts';
+import { readIfThere } from '../../core/state/atomic-file.ts';
 import {
   type ApiWorkspace,
   createApiWorkspace,
@@ -37,9 +38,11 @@ function filesWithKeys(): string[] {
   return readdirSync(workspace.path, { recursive: true })
     .map(String)
     .filter((name) => {
+      if (name === 'api_keys.json') return false;
       const path = join(workspace.path, name);
-      if (!statSync(path).isFile() || name === 'api_keys.json') return false;
-      return holdsKey(readFileSync(path, 'latin1'));
+      // A view is written beside its place, and gone from there soon.
+      const isFile = statSync(path, { throwIfNoEntry: false })?.isFile();
+      return isFile === true && holdsKey(readIfThere(path) ?? '');
     });
 }
 

@@ -35,6 +35,7 @@ describe('a configuration file that is wrong stops the start with', () => {
     ['broken YAML', '.trouperc.yaml', 'a: [1', '.trouperc.yaml'],
     ['a list', 'troupe.config.json', '[]', 'expected object'],
     ['code that throws', 'troupe.config.mjs', 'throw Error("oops")', 'oops'],
+    ['so does CommonJS', 'troupe.config.cjs', 'throw Error("oops")', 'oops'],
     [
       'a wrong key in package.json',
       'package.json',

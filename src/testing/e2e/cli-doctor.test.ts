@@ -189,11 +189,13 @@ test('engines is a table of what can run', async () => {
 test('every command explains itself with examples', async () => {
   const { code, stdout } = await troupe(['--help']);
   expect(code).toBe(0);
-  const commands = [...stdout.matchAll(/^ {2}([a-z]+) \[/gm)].flatMap(
-    ([, name]) => (name === undefined || name === 'help' ? [] : [name])
+  const commands = [
+    ...stdout.matchAll(/^ {2}([a-z]+)(?: [<[]\S+)* {2,}/gm)
+  ].flatMap(([, name]) =>
+    name === undefined || name === 'help' ? [] : [name]
   );
   expect(commands).toEqual(
-    'mcp run list result wait cancel log engines roles doctor council'.split(
+    'run list result wait watch cancel log clean init doctor engines roles config completion mcp council'.split(
       ' '
     )
   );
@@ -203,7 +205,8 @@ test('every command explains itself with examples', async () => {
     const help = await troupe([...path, '--help']);
     expect(help.code).toBe(0);
     expect(help.stdout).toMatch(/Examples:\n {2}\$ /);
-    expect(help.stdout).toContain('--workspace <dir>');
+    if (command !== 'completion')
+      expect(help.stdout).toContain('--workspace <dir>');
   }
 });
 
@@ -213,10 +216,4 @@ test('the help of mcp lists every flag the server takes', async () => {
     ([, name]) => name
   );
   expect(listed.sort()).toEqual(Object.keys(mcpFlags).sort());
-});
-
-test('a mistyped command gets a suggestion, exit 1', async () => {
-  const { code, stdout, stderr } = await troupe(['lst']);
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toBe("troupe: unknown command 'lst'\n(Did you mean list?)\n");
 });

@@ -77,6 +77,7 @@ test('log --verify counts what holds', async () => {
     records: 4,
     chains: 2,
     torn: 0,
+    first_broken_file: null,
     first_broken_line: null,
     faults: []
   });

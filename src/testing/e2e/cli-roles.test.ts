@@ -33,7 +33,7 @@ test('roles lists them with what their files settle', async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   expect(stdout).toMatch(/^ID +FROM +SETS +GOOD FOR\n/);
   expect(lineOf(stdout, 'baker')).toMatch(
-    /^baker +workspace +access write, engine codex, model 4\.10 +Master baker: Bakes, and +\[31mcools\.$/
+    /^baker +workspace +access write, engine codex, model 4\.10 +Master baker: Bakes, and cools\.$/
   );
   expect(lineOf(stdout, 'architect')).toMatch(/^architect +replaces built-in$/);
   expect(lineOf(stdout, 'second-opinion')).toMatch(

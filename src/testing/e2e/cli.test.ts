@@ -123,6 +123,28 @@ test('Ctrl-C ends the agent and exits 130', async () => {
   expect(iac()).toContain('**Canceled**');
 });
 
+test('a second Ctrl-C does not wait for the end of the agent, which comes', async () => {
+  const script = 'ignore-term\nhang';
+  const command = startCommand(workspace, ['run', 'rehearsal', script]);
+  await command.says('stderr', /hang/);
+  const [{ agent_id: id }] = (await listed()).running;
+  const directory = join(workspace.path, '.agents/spawns', id);
+  command.child.kill('SIGINT');
+  await until('the stop', () =>
+    readFileSync(join(directory, 'events.jsonl'), 'utf8').includes('"stop"')
+  );
+  command.child.kill('SIGINT');
+  expect(await command.exited).toMatchObject({ code: 130 });
+  expect(await listed()).toMatchObject({ running: [{ agent_id: id }] });
+  await until('the agent ends', () =>
+    /\d/.test(readFileSync(join(directory, 'exit'), 'utf8'))
+  );
+  expect(await listed()).toMatchObject({
+    running: [],
+    ended: [{ agent_id: id, status: 'canceled' }]
+  });
+});
+
 test('any command makes true what ended while nobody looked', async () => {
   const script = 'sleep 1\nsay late words';
   const command = startCommand(workspace, ['run', 'rehearsal', script]);
@@ -176,10 +198,10 @@ test('list is an aligned table, plain in a pipe, coloured where asked', async ()
   await troupe(['run', 'rehearsal', 'fail auth no']);
   const { stdout } = await troupe(['list']);
   const [heading = '', ...rows] = stdout.trimEnd().split('\n');
-  expect(heading).toMatch(/^ID +ENGINE +STATUS +TIME +COST +WHEN +TASK$/);
+  expect(heading).toMatch(/^ID +ENGINE +STATUS +TIME +COST +ENDED +TASK$/);
   expect(rows).toHaveLength(2);
   for (const row of rows) {
-    expect(row.indexOf('ended just now')).toBe(heading.indexOf('WHEN'));
+    expect(row.search(/\d{4}-\d\d-\d\dT/)).toBe(heading.indexOf('ENDED'));
     expect(row.indexOf('rehearsal')).toBe(heading.indexOf('ENGINE'));
   }
   expect(stdout).not.toContain('\u001b');
@@ -214,6 +236,7 @@ test('list --limit bounds the ended ones, newest first', async () => {
       error: null,
       error_code: null
     })),
+    workers: [],
     faults: []
   });
   const none = await troupe(['list', '--limit', '0', '--json']);

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { encode } from '../../core/council/state.ts';
+import { encode } from '../../core/council/state-text.ts';
 import { done } from '../council-calls.ts';
 import { startCouncilServer } from '../council-servers.ts';
 import type { McpClient } from '../mcp-client.ts';

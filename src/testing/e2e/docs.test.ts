@@ -1,25 +1,17 @@
-import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
-import { mcpFlags } from '../../cli/commands/mcp.ts';
-import { configSchema } from '../../config.ts';
-import { hostErrorCodes } from '../../core/errors.ts';
-import { statePathVariable } from '../../council-config.ts';
-import { rolesVariable, squadVariables } from '../../squad-config.ts';
+import { configSchema } from '../../config-schema.ts';
 import { runCommand } from '../command-line.ts';
 import {
   blocksOf,
-  brokenLinks,
   documentAt,
   documents,
   firstColumn,
-  packageRoot,
   sectionOf
 } from '../documents.ts';
-import { type McpClient, startServer, testEnvironment } from '../mcp-client.ts';
+import { type McpClient, startServer } from '../mcp-client.ts';
 import { createdWorker } from '../orchestrator-calls.ts';
+import { runScript } from '../own-script.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 
 let workspace: TempWorkspace;
@@ -35,52 +27,9 @@ afterEach(async () => {
   workspace.remove();
 });
 
-/** A script of ours: an empty HOME, the system's PATH, a TMPDIR of its own. */
-function runScript(name: string, ...args: string[]) {
-  const env = testEnvironment(workspace, { TMPDIR: workspace.path });
-  return new Promise<{ code: number; stdout: string; stderr: string }>(
-    (resolve) => {
-      execFile(
-        process.execPath,
-        [join(packageRoot, 'scripts', name), ...args],
-        { env, cwd: workspace.home },
-        (error, stdout, stderr) =>
-          resolve({ code: Number(error?.code ?? 0), stdout, stderr })
-      );
-    }
-  );
-}
-
 test('troupe.schema.json is what scripts/schema.mjs writes', async () => {
-  const { code, stderr } = await runScript('schema.mjs', '--check');
+  const { code, stderr } = await runScript(workspace, 'schema.mjs', '--check');
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-});
-
-test('the demo works without HOME, network and engines, and cleans up', async () => {
-  const { code, stdout, stderr } = await runScript('demo.mjs', '--rehearsal');
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  for (const said of [
-    '$ node dist/troupe.cjs mcp',
-    'completed: (refused to write notes.md: access is read)',
-    'failed (rate_limited): the provider asks to wait',
-    '### 🤖 Which job in notes.md comes first?\n- [x] ✅ **Done**',
-    '"mcpServers"'
-  ])
-    expect(stdout).toContain(said);
-  // How many still run when it looks depends on the machine.
-  expect(stdout).toMatch(/[123] running, 0 queued/);
-  expect(readdirSync(workspace.path)).toEqual([]);
-});
-
-test('the demo says why it does not use an engine', async () => {
-  workspace.program('codex', 'process.exit(3)');
-  const { code, stdout } = await runScript('demo.mjs');
-  expect(code).toBe(0);
-  expect(stdout).toContain('claude       is not installed: skipped');
-  expect(stdout).toContain(
-    'codex        is installed, but does not answer: skipped'
-  );
-  expect(stdout).toContain('used, as no other engine is ready');
 });
 
 test('every JSON example is JSON', () => {
@@ -110,15 +59,6 @@ test('the server takes every configuration that the documents show', async () =>
   }
 });
 
-test('relative links lead to a file and a heading', () => {
-  const broken = documents().flatMap((document) =>
-    brokenLinks(document).map((link) => `${document.path}: ${link}`)
-  );
-  expect(broken).toEqual([]);
-});
-
-const ofFiles = ['cwd', 'access', 'isolate'];
-
 const toolSchema = z.object({
   tools: z.array(
     z.object({
@@ -128,7 +68,7 @@ const toolSchema = z.object({
   )
 });
 
-test('docs/tools.md has every tool with every parameter, and no other', async () => {
+test('docs/tools.md has every tool, and no other tool or parameter', async () => {
   workspace.write(
     'troupe.config.json',
     '{ "engines": { "rehearsal": true }, "orchestrator": { "backend": "process" } }'
@@ -141,22 +81,20 @@ test('docs/tools.md has every tool with every parameter, and no other', async ()
   const headings = [...document.text.matchAll(/^## (\S+)$/gm)].map(
     ([, heading]) => heading
   );
-  const served = new Set(
-    tools.map(({ name }) => (name.startsWith('spawn_') ? 'spawn_engine' : name))
-  );
-  expect(headings.toSorted()).toEqual([...served].toSorted());
   const readme = documentAt('README.md').text;
+  const parameters = new Map<string, string[]>();
   for (const { name, inputSchema } of tools) {
     const heading = name.startsWith('spawn_') ? 'spawn_engine' : name;
-    const [table = ''] = sectionOf(document, `## ${heading}`).split('```');
-    const parameters = /\| Parameter [\s\S]*?\n\n/.exec(table)?.[0] ?? '';
+    const others = parameters.get(heading) ?? [];
     const named = Object.keys(inputSchema.properties);
-    const listed = firstColumn(parameters).filter(
-      // APIs see no files.
-      (parameter) => named.includes('cwd') || !ofFiles.includes(parameter)
-    );
-    expect(listed.toSorted(), name).toEqual(named.toSorted());
+    parameters.set(heading, [...others, ...named]);
     expect(readme).toContain(`\`${name}\``);
+  }
+  expect(headings.toSorted()).toEqual([...parameters.keys()].toSorted());
+  for (const [name, named] of parameters) {
+    const section = sectionOf(document, `## ${name}`);
+    const table = /\| Parameter [\s\S]*?\n\n/.exec(section)?.[0] ?? '';
+    expect(named, name).toEqual(expect.arrayContaining(firstColumn(table)));
   }
 });
 
@@ -173,69 +111,4 @@ async function workersTools(master: McpClient) {
   await own.close();
   await master.call('agent_delete', { agent_id, force: true });
   return tools;
-}
-
-test('docs/tools.md names only error codes that there are', () => {
-  const lines = documentAt('docs/tools.md').text.match(/^Errors: .*$/gm) ?? [];
-  const codes = lines.join(' ').match(/(?<=`)[a-z_]+(?=`)/g) ?? [];
-  expect(lines.length).toBeGreaterThan(3);
-  for (const code of codes) expect(hostErrorCodes).toContain(code);
-});
-
-test('docs/configuration.md has every key, variable and flag, and no other', () => {
-  const document = documentAt('docs/configuration.md');
-  const listed = (heading: string) =>
-    firstColumn(sectionOf(document, heading)).toSorted();
-  const schema = JSON.parse(
-    readFileSync(join(packageRoot, 'troupe.schema.json'), 'utf8')
-  );
-  const { engines, iac, squad, council, orchestrator, ...others } =
-    schema.properties;
-  const [, settings] = engines.additionalProperties.anyOf;
-  expect(
-    firstColumn(between(document.text, '## Keys', '### ')).toSorted()
-  ).toEqual(
-    [
-      'engines',
-      'squad',
-      'council',
-      'orchestrator',
-      ...Object.keys(others),
-      ...Object.keys(iac.properties).map((key) => `iac.${key}`)
-    ].toSorted()
-  );
-  expect(listed('### Settings of an engine')).toEqual(
-    Object.keys(settings.properties).toSorted()
-  );
-  expect(listed('### Settings of squads')).toEqual(
-    Object.keys(squad.properties).toSorted()
-  );
-  expect(listed('### Settings of councils')).toEqual(
-    Object.keys(council.properties).toSorted()
-  );
-  expect(listed('### Settings of workers')).toEqual(
-    Object.keys(orchestrator.properties).toSorted()
-  );
-  expect(
-    listed('## Flags of `troupe mcp`').map((flag) => flag.split(' ')[0])
-  ).toEqual(
-    Object.keys(mcpFlags)
-      .map((flag) => `--${flag}`)
-      .toSorted()
-  );
-  const read = ['src/config.ts', 'src/config-overrides.ts'].flatMap(
-    (file) =>
-      readFileSync(join(packageRoot, file), 'utf8').match(
-        /(?<=environment\.|')[A-Z]+_[A-Z_]+/g
-      ) ?? []
-  );
-  const ofSquads = [...Object.values(squadVariables), rolesVariable];
-  expect(listed('## Environment variables')).toEqual(
-    [...new Set([...read, ...ofSquads, statePathVariable])].toSorted()
-  );
-});
-
-function between(text: string, from: string, to: string): string {
-  const rest = text.slice(text.indexOf(from) + from.length);
-  return rest.slice(0, rest.indexOf(to));
 }

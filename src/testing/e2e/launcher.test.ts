@@ -84,6 +84,22 @@ test('a cache that is damaged costs time only, and is made anew', () => {
   ).toBe(false);
 });
 
+test('compiled code is on the disk before it takes its place', () => {
+  const done = workspace.write('done', '');
+  const hook = workspace.write(
+    'hook.cjs',
+    `const fs = require('node:fs');
+    const { appendFileSync, fsyncSync, renameSync } = fs;
+    const note = (what) => appendFileSync(${JSON.stringify(done)}, what + '\\n');
+    fs.fsyncSync = (file) => { fsyncSync(file); note('sync'); };
+    fs.renameSync = (from, to) => { renameSync(from, to); note(to); };`
+  );
+  live({ NODE_OPTIONS: `--require=${hook}` });
+  const lines = readFileSync(done, 'utf8').trim().split('\n');
+  const [name = ''] = caches();
+  expect(lines.slice(-2)).toEqual(['sync', join(copy, 'cache', name)]);
+});
+
 test('a start loads neither crypto nor what starts processes', () => {
   const loaded = workspace.write('loaded', '');
   const hook = workspace.write(

@@ -97,6 +97,8 @@ describe('a server ends within 5 s with exit code 0', () => {
     end(server);
     expect(await server.exited).toEqual({ code: 0, signal: null });
     expect(performance.now() - began).toBeLessThan(promisedMs);
+    // That a client leaves is no fault.
+    expect(server.stderr).toBe('');
   });
 
   test.each(ways)('%s, before initialize', async (_how, end) => {

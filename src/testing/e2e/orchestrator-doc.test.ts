@@ -7,13 +7,11 @@ import {
   terminalTypes,
   type WorkerStatus
 } from '../../core/orchestrator/records.ts';
-import { orchestratorSchema } from '../../orchestrator-config.ts';
 import {
   blocksOf,
   documentAt,
   fencedIn,
   firstColumn,
-  rowsIn,
   sectionOf
 } from '../documents.ts';
 import { type McpClient, startServer } from '../mcp-client.ts';
@@ -64,7 +62,7 @@ const patient: Pick<McpClient, 'call'> = {
 test.each([
   ['docs/orchestrator.md', '## In a minute', 6],
   ['docs/orchestrator.md', '### Cancel', 6],
-  ['README.md', '## Workers', 3]
+  ['README.md', '### Keep workers', 3]
 ])('the calls of %s, "%s", are answered as it shows', async (path, at, n) => {
   const section = sectionOf(documentAt(path), at);
   expect(await new ShownTalk(patient).play(fencedIn(section))).toBe(n);
@@ -100,16 +98,6 @@ async function toldWorker(): Promise<{ agent_id: string; run_id: string }> {
   await until('the broadcast', () => existsSync(join(run, 'broadcast.jsonl')));
   return { agent_id, run_id };
 }
-
-test('docs/configuration.md tells the defaults of all settings', () => {
-  const configuration = documentAt('docs/configuration.md');
-  const rows = rowsIn(sectionOf(configuration, '### Settings of workers'));
-  const told = rows.map(([key = '', value = '']) => [key, value]);
-  const real = Object.entries(orchestratorSchema.parse({}));
-  expect(told).toEqual(
-    real.map(([key, value]) => [`\`${key}\``, `\`${value}\``])
-  );
-});
 
 test('what the page says is kept lies there', async () => {
   const ids = await toldWorker();

@@ -59,16 +59,19 @@ describe('the resources of a server', () => {
     const { capabilities } = await server.request('initialize', hello);
     expect(capabilities).toEqual({
       tools: {},
-      resources: { subscribe: true, listChanged: true }
+      resources: { subscribe: true, listChanged: true },
+      completions: {}
     });
   });
 
   test('are not there without it', async () => {
     const flags = ['--toolsets', 'spawn,runs,squad,council'];
-    const server = await stage.serve({ raw: true, flags });
-    const { capabilities } = await server.request('initialize', hello);
-    expect(capabilities).toEqual({ tools: {} });
-    await expect(server.request('resources/list')).rejects.toThrow('-32601');
+    const server = await stage.serve({ flags });
+    const listed = await resourcesListed(server);
+    expect(listed.filter(({ uri }) => uri.startsWith('agent:'))).toEqual([]);
+    await expect(resourceRead(server, `${agent}/meta`)).rejects.toThrow(
+      '-32002: This server has no resources of workers: they go with the toolset orchestrator.'
+    );
   });
 
   test('are not there for a worker', async () => {
@@ -234,7 +237,7 @@ describe('the resources of a server', () => {
     expect(uris).toContain(`${agent}/meta`);
     const reading = resourceRead(master, `agent://${spoilt}/outbox`);
     await expect(reading).rejects.toThrow(
-      '-32603: The files of the workers cannot be read (EISDIR).'
+      '-32603: A file cannot be read (EISDIR).'
     );
   });
 

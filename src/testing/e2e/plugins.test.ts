@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCommand } from '../command-line.ts';
 import { type McpClient, startServer } from '../mcp-client.ts';
-import { install, pack } from '../npm-package.ts';
+import { install, packed } from '../npm-package.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 import { apiSource } from '../wrong-plugins.ts';
 
@@ -162,7 +162,7 @@ test('engines load from a tarball, a file and the configuration itself', async (
   );
   workspace.write('package/shout.js', `export default ${shout('tar-shout')};`);
   workspace.write('package/echo.js', `export default ${echo('tar-echo')};`);
-  install(workspace, pack(workspace, `${workspace.path}/package`));
+  install(workspace, packed(workspace, `${workspace.path}/package`).file);
   workspace.write('engines/echo.mjs', `export default ${echo('file-echo')};`);
   workspace.write(
     'troupe.config.mjs',

@@ -140,7 +140,8 @@ describe('of servers that want the last place at work', () => {
     const stores = [];
     for (let round = 0; round < rounds; round += 1) {
       const store = new pieces.RunStore(join(arena, String(round)));
-      store.create({ agent_id, kind: 'cli', owner: {} }, '', '');
+      store.create(
+        { v: 1, agent_id, kind: 'cli', engine: 'x', owner: {} }, '', '');
       stores.push(store);
     }
     const got = [];
@@ -170,15 +171,23 @@ describe('of servers that want the last place at work', () => {
     });
   });
 
-  test('never more than one gets it by announcing first', async () => {
-    const { tooMany, got } = await placed(
-      'places',
-      `const places = new pieces.Places('cli', 1, { store, processes });
-       if (places.take(agent_id, new Set()) === 'taken') got.push(round);`
-    );
-    expect(tooMany).toBe(0);
-    expect(got).toBeGreaterThan(rounds / 2);
-  });
+  test.each([
+    ['of all', 1, undefined],
+    ['of their engine', 9, 1]
+  ])(
+    'never more than one gets that %s by announcing first',
+    async (_, limit, cap) => {
+      const { tooMany, got } = await placed(
+        `places-${limit}`,
+        `const places = new pieces.Places('cli', ${limit}, {
+           store, processes, capOf: () => ${cap} });
+         if (places.take({ agent_id, engine: 'x' }, []) === 'taken')
+           got.push(round);`
+      );
+      expect(tooMany).toBe(0);
+      expect(got).toBeGreaterThan(rounds / 2);
+    }
+  );
 });
 
 /** On a busy machine they may happen not to meet; then they play again. */

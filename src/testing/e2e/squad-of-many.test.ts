@@ -47,7 +47,8 @@ beforeAll(async () => {
     `export default { kind: 'cli', name: 'cheap', description: 'x',
       command: '/bin/sh', args: () => [${JSON.stringify(script)}] };`
   );
-  workspace.write('.trouperc.json', '{"plugins": ["./cheap.mjs"]}');
+  const settings = { plugins: ['./cheap.mjs'], maxSpawnsPerMinute: 0 };
+  workspace.write('.trouperc.json', JSON.stringify(settings));
   server = await start('troupe-test');
 });
 

@@ -8,6 +8,7 @@ import {
   type StepWorkspace,
   stepPrompt
 } from '../step-workspace.ts';
+import { until } from '../until.ts';
 
 const random = seededRandom('two-servers');
 const maximum = 8;
@@ -101,8 +102,8 @@ describe('two servers on one workspace', () => {
 
   test('never have more agents at work than the workspace may', async () => {
     const [mine, theirs] = await Promise.all([
-      ids(many(one, 'a', 12, 0.25)),
-      ids(many(two, 'b', 12, 0.25))
+      ids(many(one, 'a', 12, 0.5)),
+      ids(many(two, 'b', 12, 0.5))
     ]);
     await wait(one, [...mine, ...theirs]);
     let atWork = 0;
@@ -115,15 +116,23 @@ describe('two servers on one workspace', () => {
   });
 
   test('get places by turns, however long the queue of one is', async () => {
-    const queue = await ids(many(one, 'a', 40, 0.15));
-    const [id = ''] = await ids([spawn(two, 'b', 0)]);
-    await wait(two, [id]);
-    const started = workspace.steps().filter(isStart);
-    const place = started.findIndex(({ name }) => name === 'b');
-    expect(place).toBeGreaterThanOrEqual(0);
-    expect(place).toBeLessThan(35);
-    for (const agent_id of queue) await one.call('cancel_agent', { agent_id });
-  });
+    workspace.write('step.sh', untilReleased);
+    const queue = await ids(many(one, 'a', 40, 0));
+    await startedAre(maximum);
+    await ids([spawn(two, 'b', 0)]);
+    // One place after the other becomes free, each of an agent of `one`.
+    let turns = 0;
+    while (!started().includes('b') && turns < 20) {
+      workspace.write(`go-${started()[turns]}`, '');
+      turns += 1;
+      await startedAre(maximum + turns);
+    }
+    expect(started()).toContain('b');
+    await Promise.all(
+      queue.map((agent_id) => one.call('cancel_agent', { agent_id }))
+    );
+    workspace.write('go-b', '');
+  }, 60_000);
 
   test('start one agent for one request id sent to both at once', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `r${index}`);
@@ -176,6 +185,24 @@ describe('two servers on one workspace', () => {
     await vi.waitFor(() => everyEntryIsDone([...mine, own]), 1500);
   });
 });
+
+/** A stand-in that ends when there is a file with its name. */
+const untilReleased = `read -r name rest
+echo "start $name" >>steps.log
+until [ -e "go-$name" ]; do sleep 0.05; done
+`;
+
+/** Names of those that have started, in order. */
+function started(): string[] {
+  return workspace
+    .steps()
+    .filter(isStart)
+    .map(({ name }) => name);
+}
+
+async function startedAre(count: number): Promise<void> {
+  await until(`${count} starts`, () => started().length >= count);
+}
 
 /** The parts of an answer are checked here, once. */
 function active({ data }: ToolResult): string[] {

@@ -15,6 +15,8 @@ export interface ClientSession {
   flags?: string[];
   /** What the client gives one call; as the example has it without. */
   callSeconds?: number;
+  /** Somebody has written its files already. */
+  isConfigured?: boolean;
   /** A program, and its arguments, that starts our server. */
   through?: string[];
 }
@@ -28,10 +30,15 @@ export async function runClient(
   const { workspace, model, callSeconds, through = [], flags = [] } = session;
   const example = client.example([...through, troupe, 'mcp', ...flags]);
   furnishHome(workspace.home, [cli]);
-  workspace.write(
-    `${config.in === 'home' ? '../home/' : ''}${config.file}`,
-    callSeconds === undefined ? example : client.impatient(example, callSeconds)
-  );
+  const text =
+    callSeconds === undefined
+      ? example
+      : client.impatient(example, callSeconds);
+  if (!session.isConfigured)
+    workspace.write(
+      `${config.in === 'home' ? '../home/' : ''}${config.file}`,
+      text
+    );
   const child = spawn(cli.program, client.args(model), {
     cwd: workspace.path,
     env: {

@@ -98,7 +98,7 @@ const copilotClient: Client = {
       ?.content ?? ''
 };
 
-const geminiClient: Client = {
+export const geminiClient: Client = {
   title: 'gemini-cli',
   cli: geminiCli,
   nameOf: (tool) => `mcp_agents_${tool}`,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -10,6 +10,7 @@ import {
   refusal,
   viewOf
 } from '../council-calls.ts';
+import { documentAt, sectionOf } from '../documents.ts';
 import { asks, startPeer, testWithPeer } from './council-peer.ts';
 
 const test = testWithPeer();
@@ -96,7 +97,7 @@ describe('a council that the published program has written', () => {
       request: 'Next?'
     });
     expect(started).toMatchObject({ previous_session_id: session.id });
-    const kept = stateSchema.parse(
+    const kept = stateSchema().parse(
       JSON.parse(readFileSync(String(started.history_file), 'utf8'))
     );
     expect(kept.session).toMatchObject({ id: session.id, status: 'closed' });
@@ -114,6 +115,65 @@ describe('a council that the published program has written', () => {
     expect(backups).toEqual(['state.json.v1.bak']);
   });
 });
+
+test('the original that is kept can be put back for the published program', async () => {
+  const servers = openCouncil();
+  const original = await peersHold(servers, { isClosed: false });
+  const server = await servers.start();
+  await viewOf(server, 'join_council', 'carol');
+  await server.close();
+  copyFileSync(`${servers.path}.v1.bak`, servers.path);
+  const peer = await startPeer(servers.workspace);
+  const { text } = await asks(peer, 'join_council', { agent_name: 'alice' });
+  await peer.close();
+  expect(JSON.parse(text).request.content).toBe(request);
+  const { feedback } = theirSchema.parse(JSON.parse(original.toString()));
+  for (const { id } of feedback) expect(text).toContain(id);
+});
+
+test('the published tools and their inputs are what docs/migrate says they are', async () => {
+  const servers = openCouncil();
+  const peer = await startPeer(servers.workspace);
+  const theirs = inputsOf(await peer.request('tools/list'));
+  await peer.close();
+  const ours = inputsOf(await (await servers.start()).request('tools/list'));
+  const { summon_agent, ...same } = theirs;
+  expect(summon_agent).toContain('agent');
+  expect(ours.summon_agent).toContain('engine');
+  for (const [tool, inputs] of Object.entries(same))
+    expect(ours[tool], tool).toEqual(expect.arrayContaining(inputs));
+  expect(Object.keys(ours).toSorted()).toEqual(
+    [...Object.keys(theirs), 'wait_for_responses'].toSorted()
+  );
+  const told = sectionOf(
+    documentAt('docs/migrate/agents-council.md'),
+    '## Tools'
+  );
+  for (const tool of Object.keys(theirs)) expect(told).toContain(`\`${tool}\``);
+});
+
+const toolsSchema = z.object({
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      inputSchema: z.object({
+        properties: z.record(z.string(), z.unknown()).optional()
+      })
+    })
+  )
+});
+
+/** The inputs of each tool there is. */
+function inputsOf(listed: unknown): Record<string, string[]> {
+  return Object.fromEntries(
+    toolsSchema
+      .parse(listed)
+      .tools.map(({ name, inputSchema }) => [
+        name,
+        Object.keys(inputSchema.properties ?? {})
+      ])
+  );
+}
 
 function openCouncil(): CouncilServers {
   const servers = createCouncilServers();

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-export const agentId = z.string().min(1).max(64).describe('Id from a spawn');
+export const agentId = z.string().min(1).max(64);
 
 /** Annotations of a tool that changes nothing. */
 export const looking = {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Council } from '../../../core/council/council.ts';
 import { waitForResponses } from '../../../core/council/wait-for-responses.ts';
 import type { Facts } from '../../../core/runs/fit.ts';
 import type { Host } from '../../../host.ts';
@@ -24,16 +25,16 @@ const acting = { ...looking, readOnlyHint: false, idempotentHint: false };
 /** The others see who has come: that is all it changes. */
 const coming = { ...acting, idempotentHint: true };
 
-/** Agents that answer one request together. */
-export function councilTools(host: Host): Tool[] {
-  const { council, councilStore: store } = host;
+/** Agents that answer one request together, for one client. */
+export function councilTools(host: Host, council: Council): Tool[] {
+  const { councilStore: store } = host;
   const { agentName, format } = host.config.councilDoor ?? {};
   const words = z.string().max(mostChars).regex(/\S/, 'is empty');
   const cursor = z
     .string()
     .max(200)
     .nullish()
-    .describe('next_cursor of your last answer: gives what came after it');
+    .describe('next_cursor of your last answer');
   // Who was given a name at the start of the server is not asked for it.
   const who: { agent_name?: z.ZodString } =
     agentName === undefined ? { agent_name: councilName() } : {};
@@ -55,9 +56,9 @@ export function councilTools(host: Host): Tool[] {
       name: 'start_council',
       title: 'Start a council',
       description:
-        'Opens a council: agents of any client on this machine answer your request together. One at a time: an open one is replaced, and kept in history/.',
+        'Opens a council: agents of any client on this machine answer your request together. It replaces an open one, which is kept.',
       input: z.strictObject({
-        request: words.describe('The question, with all they need to know'),
+        request: words.describe('With all they need to know'),
         ...who
       }),
       annotations: acting,
@@ -72,7 +73,7 @@ export function councilTools(host: Host): Tool[] {
       name: 'join_council',
       title: 'Join the council',
       description:
-        'Takes part in the council: its request, and the responses from the first on.',
+        'Takes part in the council: gives its request and responses.',
       input: z.strictObject({ ...who }),
       annotations: coming,
       textOf,
@@ -83,7 +84,7 @@ export function councilTools(host: Host): Tool[] {
       name: 'get_current_session_data',
       title: 'Read the council',
       description:
-        'The responses after cursor, at once; without one, request and responses from the first on. more: call again with next_cursor.',
+        'The responses after cursor, at once; without one, request and responses. more: call again with next_cursor.',
       input: z.strictObject({ ...who, cursor }),
       annotations: coming,
       textOf,
@@ -98,7 +99,7 @@ export function councilTools(host: Host): Tool[] {
       name: 'wait_for_responses',
       title: 'Wait for responses',
       description:
-        'Waits until another has responded or the council is closed, and gives what is new to you. Call it again until status is "closed" or you have heard enough.',
+        'Waits until another responds or the council is closed. Call it again until status is "closed" or you have heard enough.',
       input: z.strictObject({
         ...who,
         cursor,
@@ -140,7 +141,7 @@ export function councilTools(host: Host): Tool[] {
       name: 'send_response',
       title: 'Respond',
       description:
-        'Records your response to the request, for all to read. May be called again, to answer others.',
+        'Records your response, for all to read. May be called again.',
       input: z.strictObject({ ...who, content: words }),
       annotations: acting,
       textOf,
@@ -154,8 +155,7 @@ export function councilTools(host: Host): Tool[] {
     defineTool({
       name: 'close_council',
       title: 'Close the council',
-      description:
-        'Ends the council with a conclusion, which all are told; no responses after it.',
+      description: 'Ends the council; all are told your conclusion.',
       input: z.strictObject({ ...who, conclusion: words }),
       annotations: acting,
       textOf,

@@ -9,21 +9,13 @@ import { defineTool, type Tool } from '../define-tool.ts';
 import { fitAnswer } from '../fit-answer.ts';
 import { looking } from './agent-input.ts';
 
-const activeAgent = z.looseObject({
-  id: z.string(),
-  type: z.string(),
-  sec: z.number(),
-  task: z.string(),
-  status: z.string()
-});
-
 /** Agents of this workspace, whichever server has them. */
 export function listTool(host: Host): Tool {
   return defineTool({
     name: 'list',
     title: 'List agents',
     description:
-      'Agents started in this workspace: running, queued, and the ids that ended last.',
+      'Agents of this workspace: running, queued, and the ids that ended last.',
     input: z.strictObject({
       limit: z
         .number()
@@ -33,19 +25,13 @@ export function listTool(host: Host): Tool {
         .default(3)
         .describe('How many ended ids')
     }),
-    output: z.looseObject({
-      running: z.array(activeAgent),
-      queued: z.array(activeAgent),
-      completed_ids: z.array(z.string()),
-      tip: z.string()
-    }),
     annotations: looking,
     handle: async ({ limit }, { clientName }) => {
       const active = await host.tracker.active();
       const all = {
         running: active.filter(({ status }) => status === 'running'),
         queued: active.filter(({ status }) => status === 'queued'),
-        completed_ids: await host.recent(limit),
+        completed_ids: host.recent(limit),
         faults: host.registry.faults
       };
       return fitAnswer(clientName, [

@@ -31,7 +31,8 @@ export function orchestratorTools(host: Host): Tool[] {
         name: z
           .string()
           .max(80)
-          .regex(/^[^\p{Cc}]*\S[^\p{Cc}]*$/u, 'is no line of text')
+          .regex(/\S/, 'is no line of text')
+          .refine((name) => !/\p{Cc}/u.test(name), 'is no line of text')
           .describe('For people'),
         role: z
           .string()

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toldIfCleaned } from '../../../core/runs/cleaned-agent.ts';
 import { unknownAgent } from '../../../core/runs/continue-run.ts';
 import type { Form } from '../../../core/runs/fit.ts';
 import {
@@ -9,6 +10,7 @@ import {
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
 import { fitAnswer, said } from '../fit-answer.ts';
+import { given } from '../given.ts';
 import { agentId, looking } from './agent-input.ts';
 import { listTool } from './list.ts';
 import { waitTool } from './wait.ts';
@@ -23,7 +25,7 @@ function resultTool(host: Host): Tool {
     name: 'result',
     title: 'Result of an agent',
     description:
-      'The answer of one agent, or how far it is; does not wait. A long answer comes truncated, as beginning and end: offset reads on, full_output names the file with all of it.',
+      'The answer of one agent, or how far it is, at once. A long one is truncated: offset reads on; full_output is the file with all of it.',
     input: z.strictObject({
       agent_id: agentId,
       offset: z
@@ -35,23 +37,21 @@ function resultTool(host: Host): Tool {
     }),
     annotations: looking,
     _meta: { 'anthropic/maxResultSizeChars': 200_000 },
-    handle: async ({ agent_id, offset }, { clientName }) => {
-      const run = await host.tracker.run(agent_id);
-      if (run)
-        return fitAnswer(
-          clientName,
-          resultForms(
-            await readReport(run, host.store, host.tracker, {
-              offset,
-              reach: inlineChars
-            })
-          )
-        );
-      return {
-        agent_id,
-        status: 'not_found',
-        message: 'No agent has this id in this workspace. Call list.'
-      };
+    handle: async ({ agent_id, offset }, context) => {
+      const { store, tracker } = host;
+      const run = await tracker.run(agent_id);
+      if (!run)
+        return {
+          agent_id,
+          status: 'not_found',
+          message:
+            toldIfCleaned(agent_id, store) ??
+            'No agent has this id in this workspace. Call list.'
+        };
+      const reading = { offset, reach: inlineChars };
+      const report = await readReport(run, store, tracker, reading);
+      const answer = fitAnswer(context.clientName, resultForms(report));
+      return given(answer, host, context);
     }
   });
 }
@@ -76,16 +76,10 @@ function cancelTool(host: Host): Tool {
   return defineTool({
     name: 'cancel_agent',
     title: 'Cancel an agent',
-    description:
-      'Stops one agent and all that it started. Its output so far is kept.',
+    description: 'Stops an agent and all that it started; its output is kept.',
     input: z.strictObject({
       agent_id: agentId,
       reason: z.string().max(500).optional()
-    }),
-    output: z.looseObject({
-      agent_id: z.string(),
-      status: z.string(),
-      message: z.string()
     }),
     annotations: {
       readOnlyHint: false,
@@ -98,7 +92,7 @@ function cancelTool(host: Host): Tool {
       const run = before?.outcome
         ? before
         : await host.cancel(agent_id, reason);
-      if (!run) throw unknownAgent(agent_id);
+      if (!run) throw unknownAgent(agent_id, host.store);
       return {
         agent_id,
         status: run.status,

@@ -12,6 +12,7 @@ import { tailOf } from '../../../core/state/text-file.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
 import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
+import { given } from '../given.ts';
 import { waitWithProgress } from '../wait-with-progress.ts';
 
 const defaultSeconds = 300;
@@ -26,12 +27,12 @@ export function secondOpinionTool(host: Host): Tool {
     name: 'second_opinion',
     title: 'Second opinion',
     description:
-      'Asks one engine or several the same question side by side, read-only, and gives every answer with its agent_id, model, cost, time and verdict line. Waits like wait_for_agents; the rest goes on in the background.',
+      'Asks several engines one question side by side, read-only, and gives each answer and verdict. Waits like wait_for_agents.',
     input: z.strictObject({
       question: z
         .string()
         .regex(/\S/, 'is empty')
-        .describe('All they need to know: they see nothing else'),
+        .describe('With all they need: they see nothing else'),
       engines: z
         .array(z.string().min(1).max(64))
         .min(1)
@@ -43,17 +44,13 @@ export function secondOpinionTool(host: Host): Tool {
         .array(z.string().min(1).max(4096))
         .max(50)
         .optional()
-        .describe('Paths in the workspace, given to them whole'),
+        .describe('Paths; given to them whole'),
       timeout: z
         .number()
         .positive()
         .max(604_800)
         .optional()
-        .describe('Seconds until an engine is stopped')
-    }),
-    output: z.looseObject({
-      status: z.string(),
-      opinions: z.array(z.looseObject({ engine: z.string() }))
+        .describe('Seconds until stopped')
     }),
     annotations: {
       readOnlyHint: false,
@@ -146,10 +143,11 @@ async function answers(
         : told(listPart('not_started', refusals, true)))
     })
   });
-  return fitAnswer(context.clientName, [
+  const answer = fitAnswer(context.clientName, [
     form('full', 300),
     form('short', 0, toldShortly)
   ]);
+  return given(answer, host, context);
 }
 
 interface Opinion {

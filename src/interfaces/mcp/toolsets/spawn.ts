@@ -12,17 +12,13 @@ import { secondOpinionTool } from './second-opinion.ts';
 const prompt = z
   .string()
   .min(1)
-  .describe('The whole task: it sees nothing of this conversation');
+  .describe('The whole task: it sees nothing else');
 const timeout = z
   .number()
   .positive()
   .max(604_800)
-  .describe('Seconds until stopped; default 300 or more');
-const requestId = z
-  .string()
-  .min(1)
-  .max(200)
-  .describe('Same id again: the agent it started before');
+  .describe('Seconds until stopped');
+const requestId = z.string().min(1).max(200).describe('Same id: same agent');
 
 const commonInput = {
   prompt,
@@ -34,20 +30,12 @@ const commonInput = {
 
 const cliInput = {
   ...commonInput,
-  cwd: z
-    .string()
-    .min(1)
-    .max(4096)
-    .optional()
-    .describe('Inside the workspace; default: its root'),
+  cwd: z.string().min(1).max(4096).optional().describe('Inside the workspace'),
   access: z
     .enum(['read', 'write', 'full'])
     .optional()
     .describe('read: look; write: edit files; full (default): all'),
-  isolate: z
-    .enum(['worktree'])
-    .optional()
-    .describe('A git worktree and branch of its own, from HEAD')
+  isolate: z.enum(['worktree']).optional()
 };
 
 /** One for all engines of a kind: each schema costs the start. */
@@ -55,14 +43,6 @@ const inputs = {
   cli: z.strictObject(cliInput),
   api: z.strictObject(commonInput)
 };
-
-const spawnOutput = z.looseObject({
-  agent_id: z.string(),
-  agent_type: z.string(),
-  model: z.string(),
-  status: z.string(),
-  message: z.string()
-});
 
 /** One spawn tool per engine, and those that continue and compare. */
 export function spawnTools(host: Host): Tool[] {
@@ -79,7 +59,6 @@ function spawnTool(host: Host, engine: Engine): Tool {
     title: `Spawn ${labelOf(engine)}`,
     description: describe(engine),
     input: inputs[engine.kind],
-    output: spawnOutput,
     annotations: {
       readOnlyHint: false,
       destructiveHint: engine.kind === 'cli',
@@ -114,14 +93,13 @@ function continueTool(host: Host): Tool {
     name: 'continue_agent',
     title: 'Continue an agent',
     description:
-      'Gives an agent that has ended a further prompt: a new agent on the same session, which remembers what was said and done, if its engine can. Same directory, access and model.',
+      'Gives an agent that has ended a further prompt. A new agent goes on with its memory, directory, access and model.',
     input: z.strictObject({
       agent_id: agentId,
-      prompt: z.string().min(1).describe('It remembers what came before'),
+      prompt: z.string().min(1),
       timeout: timeout.optional(),
       request_id: requestId.optional()
     }),
-    output: spawnOutput,
     annotations: {
       readOnlyHint: false,
       destructiveHint: true,
@@ -154,7 +132,7 @@ function describe(engine: Engine): string {
   const models =
     aliases.length === 0 ? '' : ` Models: ${aliases.join(', ')} or a full id.`;
   // What to do with the answer stays, however long the engine's own words.
-  const ends = `${limits} Gives an agent_id; wait_for_agents gives the answer.${models}`;
+  const ends = `${limits} wait_for_agents gives the answer.${models}`;
   const room = 600 - begins.length - ends.length - 1;
   return `${begins} ${engine.description.slice(0, room)}${ends}`;
 }

@@ -11,6 +11,7 @@ import type { StartedSquad } from '../../../core/squads/squads.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
 import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
+import { given } from '../given.ts';
 import { waitWithProgress } from '../wait-with-progress.ts';
 import { looking } from './agent-input.ts';
 import { listRoles } from './list-roles.ts';
@@ -20,15 +21,8 @@ const mostMembers = 500;
 
 const member = {
   roleId: z.string().min(1).max(255).describe('Id from list_roles'),
-  task: z
-    .string()
-    .min(1)
-    .describe('The whole task: it sees nothing of this conversation'),
-  cwd: z
-    .string()
-    .max(4096)
-    .optional()
-    .describe('Inside the workspace; default: its root')
+  task: z.string().min(1).describe('The whole task: it sees nothing else'),
+  cwd: z.string().max(4096).optional().describe('Inside the workspace')
 };
 
 /** The schema shows chats only where there are chats. */
@@ -55,9 +49,6 @@ export function squadTools(host: Host): Tool[] {
       description:
         'Roles for start_squad_members: id, name, and what each is good for.',
       input: z.strictObject({}),
-      output: z.looseObject({
-        roles: z.array(z.looseObject({ id: z.string() }))
-      }),
       annotations: looking,
       handle: async (_, { clientName }) =>
         listRoles((await host.squads.roles()).roles, clientName)
@@ -71,14 +62,11 @@ function startTool(host: Host): Tool {
   return defineTool({
     name: 'start_squad_members',
     title: 'Start squad members',
-    description: `Starts several agents, each with a role from list_roles and a task of its own, and answers when all have ended: status ("completed": exit code 0), result, rawStdout and rawStderr of each. Give them separate files to edit. Those that take longer than your client waits go on${hasToolset(host.config, 'runs') ? ': wait_for_agents with the squadId gives the rest' : ''}.`,
+    description: `Starts several agents, each with a role and a task of its own, and answers when all have ended: status ("completed" is exit code 0) and result of each. Give them separate files to edit. Those not done in time go on${hasToolset(host.config, 'runs') ? ': wait_for_agents with squadId gives the rest' : ''}.`,
     input: z.strictObject({
       members: z.array(members[stateMode]()).min(1).max(mostMembers),
-      metadata: z
-        .record(z.string(), z.unknown())
-        .optional()
-        .describe('Kept with the squad'),
-      background: z.boolean().optional().describe('Do not wait for them')
+      metadata: z.record(z.string(), z.unknown()).optional(),
+      background: z.boolean().optional()
     }),
     annotations: {
       readOnlyHint: false,
@@ -91,7 +79,11 @@ function startTool(host: Host): Tool {
       const runs = background
         ? await spawned(host, started)
         : await settled(host, started, context);
-      return answer(host, started, runs, context.clientName);
+      return given(
+        await answer(host, started, runs, context.clientName),
+        host,
+        context
+      );
     }
   });
 }

@@ -14,16 +14,14 @@ export function summonTool(host: Host, textOf: TextOf | undefined): Tool {
   const named: { agent_name?: z.ZodOptional<z.ZodString> } =
     agentName === undefined
       ? {
-          agent_name: councilName()
-            .optional()
-            .describe("Its name in the council; default: the engine's")
+          agent_name: councilName().optional().describe('Default: the engine')
         }
       : {};
   return defineTool({
     name: 'summon_agent',
     title: 'Summon an agent',
     description:
-      'Has an engine answer the request of the council, in the background and read-only: its final text is recorded as its response. If it fails, "summons" in your next answers says so.',
+      'Has an engine answer the request of the council in the background, read-only. Its final text becomes its response; if it fails, "summons" in your next answers says so.',
     input: z.strictObject({
       engine: z.string().min(1).max(64).describe('Such as "claude"'),
       ...named,

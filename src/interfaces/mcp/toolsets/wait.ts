@@ -1,12 +1,14 @@
 import { z } from 'zod';
+import { HostError } from '../../../core/errors.ts';
 import { unknownAgent } from '../../../core/runs/continue-run.ts';
 import type { Facts, Form } from '../../../core/runs/fit.ts';
 import { listPart } from '../../../core/runs/parts.ts';
 import { type Report, reachOf, readReport } from '../../../core/runs/report.ts';
-import type { Run } from '../../../core/runs/run.ts';
+import type { Run, RunRecord } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
 import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
+import { given } from '../given.ts';
 import { waitWithProgress } from '../wait-with-progress.ts';
 import { agentId, looking } from './agent-input.ts';
 
@@ -19,34 +21,38 @@ export function waitTool(host: Host): Tool {
     name: 'wait_for_agents',
     title: 'Wait for agents',
     description:
-      'Waits until agents end and gives their answers: of those named, or of all that run now. What is not truncated is whole: no need to call result. Status "timeout" comes before your client would give up; call again then, nothing is lost.',
+      'Waits until agents end and gives their answers: no need to call result for what is not truncated. On status "timeout" call again; nothing is lost.',
     input: z.strictObject({
       timeout: z
         .number()
         .min(0)
         .max(604_800)
         .default(300)
-        .describe('Seconds to wait; stops no agent'),
+        .describe('Seconds; stops no agent'),
       agent_ids: z
         .array(agentId)
         .min(1)
         .max(mostIds)
         .optional()
-        .describe('Default: all active'),
+        .describe('Default: all active; asked by an agent, its own'),
       squadId: z.string().min(1).max(64).optional().describe('All its members'),
-      mode: z
-        .enum(['all', 'any'])
-        .default('all')
-        .describe('any: return at the first that ends')
+      mode: z.enum(['all', 'any']).default('all')
     }),
-    output: z.looseObject({ status: z.string() }),
     annotations: looking,
     handle: async ({ timeout, agent_ids, squadId, mode }, context) => {
       const { ids, missing } = await wanted(host, agent_ids, squadId);
       const notes =
-        missing > 0 ? [`${missing} members of that squad never started.`] : [];
+        missing > 0
+          ? [
+              `${missing} members of that squad never started, or were cleaned away.`
+            ]
+          : [];
       if (ids.length === 0)
-        return nothingRunning(host, context.clientName, notes);
+        return given(
+          await nothingRunning(host, context.clientName, notes),
+          host,
+          context
+        );
       const { finished, waiting, elapsedMs } = await waitWithProgress(
         host,
         { agentIds: ids, mode, seconds: timeout },
@@ -54,9 +60,11 @@ export function waitTool(host: Host): Tool {
       );
       const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
       const still_running = waiting.map(({ record }) => record.agent_id);
+      if (host.origin.isAgents() && waiting.some(isQueued))
+        notes.push(queuedBehindUs);
       const isAny = mode === 'any' && finished.length > 0;
       const squad = squadId === undefined ? {} : { squadId };
-      return fitAnswer(
+      const answer = fitAnswer(
         context.clientName,
         await formsOf(host, finished, (results, brief, list) =>
           waiting.length === 0
@@ -87,6 +95,7 @@ export function waitTool(host: Host): Tool {
               }
         )
       );
+      return given(answer, host, context);
     }
   });
 }
@@ -97,16 +106,34 @@ async function wanted(
   named: string[] | undefined,
   squadId: string | undefined
 ): Promise<{ ids: string[]; missing: number }> {
+  const above = host.origin.isAgents() ? host.origin.lineage() : [];
   if (!named && squadId === undefined) {
     const active = await host.tracker.active();
-    return { ids: active.map(({ record }) => record.agent_id), missing: 0 };
+    const records = active.map(({ record }) => record);
+    // Two agents that waited for all would wait for each other.
+    const its = above[0] === undefined ? records : below(above[0], records);
+    return { ids: its.map(({ agent_id }) => agent_id), missing: 0 };
   }
-  for (const id of named ?? []) if (!host.store.has(id)) throw unknownAgent(id);
+  for (const id of named ?? [])
+    if (!host.store.has(id)) throw unknownAgent(id, host.store);
   const { ids, missing } =
     squadId === undefined
       ? { ids: [], missing: 0 }
       : await host.squads.agentsOf(squadId);
-  return { ids: [...new Set([...(named ?? []), ...ids])], missing };
+  const all = [...new Set([...(named ?? []), ...ids])];
+  const own = all.find((id) => above.includes(id));
+  if (own === undefined) return { ids: all, missing };
+  throw new HostError(
+    'invalid_input',
+    `Agent ${own} is ${own === above[0] ? 'the one that asks' : 'one that waits for the one that asks'}: it cannot end before this wait does.`,
+    'Name the others in agent_ids, and wait for those only.'
+  );
+}
+
+/** Those that an agent has started, and what they have started in turn. */
+function below(agentId: string, records: RunRecord[]): RunRecord[] {
+  const own = records.filter(({ parent }) => parent === agentId);
+  return own.flatMap((one) => [one, ...below(one.agent_id, records)]);
 }
 
 async function nothingRunning(
@@ -114,7 +141,7 @@ async function nothingRunning(
   clientName: string,
   notes: string[]
 ): Promise<Facts> {
-  const ids = await host.recent(5);
+  const ids = host.recent(5);
   const runs = await Promise.all(ids.map((id) => host.tracker.run(id)));
   const recent = runs.filter((run) => run !== undefined);
   return fitAnswer(
@@ -176,6 +203,13 @@ async function formsOf(
     }
   ];
 }
+
+function isQueued({ status }: Run): boolean {
+  return status === 'queued';
+}
+
+const queuedBehindUs =
+  'Some are queued: they start when agents at work end, of which you are one. So do not wait for them to your end.';
 
 const errorsOnly =
   'Told without answers, as there are so many: call result for each.';

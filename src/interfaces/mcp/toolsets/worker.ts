@@ -101,4 +101,5 @@ export const taskId = z
   .string()
   .min(1)
   .max(200)
-  .regex(/^[^\p{Cc}]*$/u, 'holds a control character');
+  // No pattern for clients: those that read it without Unicode misread it.
+  .refine((id) => !/\p{Cc}/u.test(id), 'holds a control character');

@@ -1,0 +1,43 @@
+/** Servers of one council, and what is said in it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createWorkspace, startServer } from './support.mjs';
+
+export const content = 'A response is about as long as this. '
+  .repeat(9)
+  .slice(0, 300);
+
+/** Servers of one council that has been started. */
+export async function withServers(options, count, measure) {
+  const workspace = createWorkspace();
+  const servers = await Promise.all(
+    Array.from({ length: count }, () =>
+      startServer(options, workspace, ['--toolsets', 'council'])
+    )
+  );
+  try {
+    const request = 'What is best?';
+    await servers[0].call('start_council', { agent_name: 'host', request });
+    const path = join(workspace.home, '.agents-council', 'state.json');
+    return await measure(servers, path);
+  } finally {
+    await Promise.all(servers.map((server) => server.close()));
+    workspace.remove();
+  }
+}
+
+/** A response. @returns its id */
+export async function send(server, agent_name) {
+  const { data } = await server.call('send_response', { agent_name, content });
+  return data.response_id;
+}
+
+export function responsesIn(path) {
+  return JSON.parse(readFileSync(path, 'utf8')).feedback;
+}
+
+/** @throws Error unless so many are in the file */
+export function expectCount(path, count) {
+  const { length } = responsesIn(path);
+  if (length !== count) throw new Error(`${length} recorded, not ${count}`);
+}

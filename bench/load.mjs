@@ -1,0 +1,245 @@
+/**
+ * A server with hundreds of agents at once: 200 and 500 that all run at the
+ * same time, and 1,000 that wait for 8 places. Do all end as they should, how
+ * long is the server deaf meanwhile, how long does `list` take, and what does
+ * it need? The floor is the same programs started by Node itself, and the
+ * same server at rest.
+ *
+ *     --agents 200   that many only; default: all three
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startProbed } from './inside.mjs';
+import { furnish } from './load-agents.mjs';
+import { fact, row } from './statistics.mjs';
+import { cleanEnvironment, createWorkspace, runBench } from './support.mjs';
+
+const lookMs = 50;
+const restLooks = 40;
+const limits = { listMs: 50, loopMs: 100, megabytes: 120 };
+/** Megabytes above those at rest, where a Node has more of them at rest. */
+const growth = 60;
+/** On a busy machine a guard is so many times what is seen at rest. */
+const noise = 50;
+
+const cases = [
+  { agents: 200, places: 200 },
+  { agents: 500, places: 500 },
+  { agents: 1000, places: 8 }
+];
+
+await runBench(
+  1,
+  async (options) => {
+    const wanted = cases.filter(
+      ({ agents }) => !options.agents || agents === Number(options.agents)
+    );
+    if (wanted.length === 0) throw new Error('--agents is 200, 500 or 1000');
+    const rows = [];
+    const notes = [];
+    const grown = [];
+    for (const one of wanted) {
+      const measured = await measure(options, one);
+      rows.push(...rowsOf(one, measured));
+      notes.push(noteOf(one, measured));
+      grown.push({ ...one, ...measured.memory, rest: measured.before.now });
+    }
+    rows.push(...linearRows(grown));
+    return { title: 'Hundreds of agents at once', rows, notes };
+  },
+  { agents: { type: 'string' } }
+);
+
+async function measure(options, one) {
+  const workspace = createWorkspace();
+  const program = furnish(workspace, one);
+  const { server, look } = await startProbed(options, workspace);
+  try {
+    const floorMs = await timeFloor(workspace, program, one);
+    await server.call('list');
+    await look();
+    const rest = await listFor(server, restLooks);
+    const { loop: restLoop } = await look();
+    const before = server.memory();
+    const cpu = server.cpuMs();
+    const from = performance.now();
+    let done = false;
+    const lists = listUntil(server, () => done);
+    const { spawned, outcomes } = await runAll(server, one, workspace.release);
+    const ms = performance.now() - from;
+    done = true;
+    const listed = await lists;
+    const { loop } = await look();
+    return {
+      ...{ floorMs, rest, restLoop, before, ms, loop, listed, spawned },
+      cpuMs: server.cpuMs() - cpu,
+      memory: server.memory(),
+      ...(await check(server, outcomes))
+    };
+  } finally {
+    await server.close();
+    workspace.remove();
+  }
+}
+
+/** The same programs, as many at a time, by Node alone. */
+async function timeFloor(workspace, program, { agents, places }) {
+  const from = performance.now();
+  let next = 0;
+  const lane = async () => {
+    while (next < agents) {
+      next += 1;
+      const child = spawn(program, [], {
+        cwd: workspace.path,
+        env: cleanEnvironment(workspace),
+        stdio: ['pipe', 'pipe', 'ignore']
+      });
+      child.stdin.end(`number ${next}\n`);
+      child.stdout.resume();
+      await once(child, 'close');
+    }
+  };
+  const lanes = Array.from({ length: places }, lane);
+  await Promise.all([workspace.release(), ...lanes]);
+  return performance.now() - from;
+}
+
+/** Each call is sent without waiting for the answer to the one before. */
+async function runAll(server, { agents, places }, release) {
+  const spawns = await Promise.all(
+    Array.from({ length: agents }, (_, n) =>
+      server.call('spawn_echo', { prompt: `number ${n}` })
+    )
+  );
+  const ids = spawns.map(({ data }) => data.agent_id);
+  if (places >= agents && spawns.some(({ data }) => data.status !== 'running'))
+    throw new Error('one of them was queued');
+  await release();
+  for (let rest = ids; rest.length > 0; ) {
+    const { data } = await server.call('wait_for_agents', {
+      agent_ids: rest.slice(0, 500)
+    });
+    if (data.status === 'all_completed') rest = rest.slice(500);
+  }
+  return { spawned: spawns.map(({ ms }) => ms), outcomes: ids };
+}
+
+/** Whether each has said what it was to say, and how many ran side by side. */
+async function check(server, ids) {
+  let right = 0;
+  const moments = [];
+  for (const [n, agent_id] of ids.entries()) {
+    const { data } = await server.call('result', { agent_id });
+    if (data.status === 'completed' && data.result === `number ${n}`)
+      right += 1;
+    moments.push([data.started_at, 1], [data.completed_at, -1]);
+  }
+  let [now, most] = [0, 0];
+  for (const [, change] of moments.sort(([a], [b]) => (a < b ? -1 : 1))) {
+    now += change;
+    most = Math.max(most, now);
+  }
+  return { right, together: most };
+}
+
+async function listFor(server, count) {
+  const taken = [];
+  const end = () => taken.length >= count;
+  return listUntil(server, end, taken);
+}
+
+/** Milliseconds of `list`, one every so often, however long they take. */
+async function listUntil(server, end, taken = []) {
+  const under = [];
+  while (!end()) {
+    under.push(server.call('list').then(({ ms }) => taken.push(ms)));
+    await delay(lookMs);
+  }
+  await Promise.all(under);
+  return taken;
+}
+
+function rowsOf({ agents, places }, seen) {
+  const name =
+    places < agents ? `${agents}, ${places} at a time` : `${agents} at once`;
+  const isBound = agents === 200;
+  const isTold = isBound || places < agents;
+  // Above its limit it is refused only where the machine is not to blame.
+  const under = (limit, guard = limit) =>
+    isTold
+      ? {
+          ...{ limit, guard: Math.max(limit, Math.ceil(guard)) },
+          ...{ absolute: true, advisory: !isBound }
+        }
+      : {};
+  const told = (words) => (isTold ? { summary: `${name}: ${words}` } : {});
+  return [
+    fact(
+      `${name}: completed, with the right answer`,
+      seen.right === agents,
+      `${seen.right}`,
+      told('completed, with the right answer')
+    ),
+    ...(places < agents
+      ? []
+      : [
+          fact(
+            `${name}: side by side`,
+            seen.together === agents,
+            `${seen.together}`
+          )
+        ]),
+    row(`${name}: first call → all ended; floor: by Node alone`, [seen.ms], {
+      floor: [seen.floorMs]
+    }),
+    row(`${name}: spawn answered`, seen.spawned),
+    row(`${name}: \`list\` meanwhile; floor: at rest`, seen.listed, {
+      floor: seen.rest
+    }),
+    ...atMost(
+      `${name}: 9 of 10 \`list\``,
+      row('', seen.listed).p90,
+      'ms',
+      under(limits.listMs, noise * row('', seen.rest).p99)
+    ),
+    // One or two of them: on a busy machine they tell of others.
+    ...atMost(`${name}: 99 of 100 \`list\``, row('', seen.listed).p99, 'ms', {
+      ...under(limits.listMs),
+      ...told('99 of 100 `list`'),
+      advisory: true
+    }),
+    ...atMost(
+      `${name}: event loop late, 99 of 100`,
+      seen.loop.p99,
+      'ms',
+      under(limits.loopMs, noise * seen.restLoop.p99)
+    ),
+    ...atMost(`${name}: event loop late, at most`, seen.loop.most, 'ms', {}),
+    ...atMost(`${name}: most memory`, seen.memory.peak, 'MB', {
+      ...under(limits.megabytes, seen.before.now + growth),
+      ...told('memory')
+    }),
+    ...atMost(`${name}: processor time of the server`, seen.cpuMs, 'ms', {})
+  ];
+}
+
+function atMost(name, value, unit, options) {
+  return [row(name, [value], { unit, ...options })];
+}
+
+/** Twice as many may not take more than twice as much. */
+function linearRows([first, ...others]) {
+  const each = ({ agents, peak, rest }) => [(peak - rest) / agents];
+  return others.map((one) =>
+    row(
+      `memory for each of ${one.agents}; floor: of ${first.agents}`,
+      each(one),
+      { unit: 'MB', floor: each(first), limit: 1.2 }
+    )
+  );
+}
+
+function noteOf({ agents }, { before, memory, floorMs, ms }) {
+  return `${agents}: memory ${before.now.toFixed(0)} MB before, ${memory.now.toFixed(0)} MB after, ${memory.peak.toFixed(0)} MB at most; ${(ms - floorMs).toFixed(0)} ms more than by Node alone.`;
+}

@@ -1,0 +1,51 @@
+/** What runs, by /proc. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Megabytes: resident now, and the most it ever was. */
+export function memoryOf(pid) {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const megabytes = (field) =>
+    Number(new RegExp(`${field}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024;
+  return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
+}
+
+/** Milliseconds of processor time so far, of all its threads. */
+export function cpuMsOf(pid) {
+  const tasks = `/proc/${pid}/task`;
+  return readdirSync(tasks)
+    .map((task) => readFileSync(join(tasks, task, 'schedstat'), 'utf8'))
+    .reduce((sum, text) => sum + Number(text.split(' ')[0]) / 1e6, 0);
+}
+
+/**
+ * Ids of processes that work in a folder, are its programs or have it in an
+ * argument; of one parent only, when that is given.
+ */
+export function processesOf(folder, parent) {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+    .filter((pid) => {
+      const [cwd, command] = [
+        readFrom(() => readlinkSync(`/proc/${pid}/cwd`)),
+        readFrom(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8'))
+      ];
+      const isChild = parent === undefined || parentOf(pid) === parent;
+      return isChild && `${cwd}\0${command}`.includes(folder);
+    })
+    .map(Number);
+}
+
+function parentOf(pid) {
+  const stat = readFrom(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+}
+
+/** It may end while it is looked at, or be another's. */
+function readFrom(read) {
+  try {
+    return read();
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * The table that RESULTS.md begins with: one line for each question, from the
+ * rows and facts that have `summary`. A line ends with a link to its section.
+ */
+import { figure, limitOf, ratioOf } from './statistics.mjs';
+
+const head = [
+  '| what | floor or best peer | reach | measured | verdict |',
+  '|---|---|---|---|---|'
+];
+
+export function summaryOf(reports) {
+  return [...head, ...reports.flatMap(linesOf)];
+}
+
+/** A summary with the lines of sections that were measured anew. */
+export function mendedSummary(lines, reports) {
+  const kept = lines.filter((line) => line.startsWith('| ')).slice(1);
+  for (const report of reports) {
+    const end = `](${anchorOf(report.title)}) |`;
+    const place = kept.findIndex((line) => line.endsWith(end));
+    const others = kept.filter((line) => !line.endsWith(end));
+    others.splice(place < 0 ? others.length : place, 0, ...linesOf(report));
+    kept.splice(0, kept.length, ...others);
+  }
+  return [...head, ...kept];
+}
+
+function linesOf({ title, rows }) {
+  return rows
+    .filter(({ summary }) => summary !== undefined)
+    .map((row) => {
+      const cells = row.text === undefined ? figuresOf(row) : wordsOf(row);
+      const verdict = `[${verdictOf(row)}](${anchorOf(title)})`;
+      return `| ${[row.summary, ...cells, verdict].join(' | ')} |`;
+    });
+}
+
+function figuresOf(row) {
+  const value = `${figure(row.median)} ${row.unit}`;
+  const floor = row.floor === undefined ? '–' : figure(row.floor);
+  return [
+    floor === '–' ? floor : `${floor} ${row.unit}`,
+    limitOf(row),
+    row.absolute || row.ratio === undefined
+      ? value
+      : `${ratioOf(row.ratio)} (${value})`
+  ];
+}
+
+function wordsOf({ text, floor = '–', reach = '–' }) {
+  return [floor, reach, text];
+}
+
+function verdictOf({ pass }) {
+  if (pass === undefined) return 'told';
+  return pass ? 'reached' : '**not reached**';
+}
+
+/** As GitHub makes them of headings. */
+function anchorOf(title) {
+  const text = title.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '');
+  return `#${text.replaceAll(' ', '-')}`;
+}

@@ -1,0 +1,6 @@
+/** Its functions for chat: all of the SDK takes four times as long to load. */
+export { MistralCore } from '@mistralai/mistralai/core.js';
+export { chatComplete } from '@mistralai/mistralai/funcs/chatComplete.js';
+export { chatStream } from '@mistralai/mistralai/funcs/chatStream.js';
+export { HTTPClient } from '@mistralai/mistralai/lib/http.js';
+export { unwrapAsync } from '@mistralai/mistralai/types/fp.js';

@@ -1,0 +1,39 @@
+/**
+ * The sessions that scripts/record-session.mjs records: where they happen,
+ * and what a person does in them. `keys` are pressed once the terminal shows
+ * what `when` says; without it, once the command before has ended.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** A project of somebody who works with Claude Code. */
+function makeProject(stage) {
+  const project = join(stage, 'project');
+  mkdirSync(join(project, '.claude'), { recursive: true });
+  writeFileSync(join(project, 'README.md'), '# slug\n\nMakes slugs.\n');
+  writeFileSync(join(project, 'slug.js'), "// 'A b' becomes 'a-b'\n");
+  return project;
+}
+
+export const sessions = [
+  {
+    name: 'demo',
+    title: 'npm run demo',
+    size: { columns: 88, rows: 26 },
+    directory: ({ root }) => root,
+    steps: [{ type: 'npm run demo' }]
+  },
+  {
+    name: 'init',
+    title: 'troupe init',
+    size: { columns: 96, rows: 30 },
+    directory: ({ stage }) => makeProject(stage),
+    steps: [
+      { type: 'troupe init' },
+      { when: /Which clients.*\n(.*\n)+.*confirm/, keys: ['Enter'] },
+      { when: /What may agents do.*\n(.*\n)+.*confirm/, keys: ['Enter'] },
+      { when: /Write these .*\n.*Yes/, keys: ['Enter'] },
+      { when: /Try it now\?.*\n(.*\n)+.*confirm/, keys: ['Enter'] }
+    ]
+  }
+];

@@ -1,0 +1,61 @@
+import { code, prose, table, warning } from './markdown.mjs';
+
+const start = `# Reference: command line
+
+${warning}
+
+Every command with its arguments and flags, as \`troupe help COMMAND\` tells them. What the commands do, their exit codes and what \`--json\` prints: [command line](../command-line.md).
+`;
+
+/** @param programs of commander, each with its commands */
+export function commandLinePage(programs) {
+  const parts = programs.flatMap((program) =>
+    program.commands
+      .filter(({ _hidden: isHidden }) => !isHidden)
+      // A program of its own stands for itself.
+      .filter((command) => command.commands.length === 0)
+      .map((command) => commandPart(command, program.name()))
+  );
+  return [start, ...parts].join('\n');
+}
+
+function commandPart(command, program) {
+  const name = `${program} ${command.name()}`;
+  const words = command.registeredArguments.map((argument) => [
+    code(argument.name()),
+    prose(argument.description)
+  ]);
+  const flags = command.options.filter(({ hidden }) => !hidden).map(flagRow);
+  return [
+    `## ${name}\n`,
+    `${sentence(command.description())}\n`,
+    `${code(`${name} ${command.usage()}`)}\n`,
+    ...(words.length > 0 ? [`${table(['Argument', 'Meaning'], words)}\n`] : []),
+    `${table(['Flag', 'Meaning'], flags)}\n`,
+    ...examplesOf(command)
+  ].join('\n');
+}
+
+function flagRow({ flags, description, argChoices, defaultValue }) {
+  const more = [
+    argChoices && `one of ${argChoices.map(code).join(', ')}`,
+    defaultValue !== undefined && `default: ${code(defaultValue)}`
+  ].filter(Boolean);
+  const meaning = prose(description);
+  return [code(flags), [meaning, ...more].join('; ')];
+}
+
+/** Those that its help ends with. */
+function examplesOf(command) {
+  let help = '';
+  command.configureOutput({ writeOut: (text) => (help += text) });
+  command.outputHelp();
+  const [, lines = ''] = help.split('\nExamples:\n');
+  const shown = lines.match(/(?<=^ {2}\$ ).*$/gm) ?? [];
+  return shown.length === 0 ? [] : [`\`\`\`sh\n${shown.join('\n')}\n\`\`\`\n`];
+}
+
+function sentence(text) {
+  const told = prose(text);
+  return `${told[0]?.toUpperCase()}${told.slice(1)}${/[.!]$/.test(told) ? '' : '.'}`;
+}

@@ -1,0 +1,125 @@
+import { defaultOf, typeOf } from './json-type.mjs';
+import { code, listed, prose, table, warning } from './markdown.mjs';
+
+const start = `# Reference: tools, resources and prompts
+
+${warning}
+
+What a server tells its clients, in full. How the tools are used, what they answer and which errors they give: [tools](../tools.md). A parameter that is not here is refused. So is a text or a list that is too long, or empty where something is needed: the error tells the limit, as every word here costs each client's context.
+
+**Hints** are for clients, which may ask their user before a call: \`readOnly\` changes nothing, \`destructive\` may change files or end agents, \`idempotent\` does the same when it is called twice, \`openWorld\` starts an agent. What each answers: [tools](../tools.md). An error answers with \`error_code\`, \`error\` and \`hint\` instead.
+`;
+
+/**
+ * @param toolsets the tools of each, under its name
+ * @param beside prompts and resources
+ */
+export function toolsPage({ toolsets, beside }) {
+  const parts = toolsets.flatMap(({ name, tools }) => [
+    `## Toolset ${code(name)}\n`,
+    ...(name === 'spawn' ? spawnParts(tools) : tools.map(toolPart))
+  ]);
+  return [start, ...parts, promptPart(beside), resourcePart(beside)].join('\n');
+}
+
+/** One for each engine, and all of a kind take the same. */
+function spawnParts(tools) {
+  const all = tools.filter(({ name }) => name.startsWith('spawn_'));
+  const isProgram = ({ inputSchema }) => 'cwd' in inputSchema.properties;
+  const part = (heading, kind) => {
+    const [first] = kind;
+    const rows = kind.map(({ name, description }) => [
+      code(name),
+      prose(shortly(description))
+    ]);
+    return [
+      `### ${heading}\n`,
+      `${table(['Tool', 'Starts'], rows)}\n`,
+      ...facts(first)
+    ].join('\n');
+  };
+  return [
+    part('spawn_engine, where the engine is a program', all.filter(isProgram)),
+    part(
+      'spawn_engine, where the engine is an API',
+      all.filter((tool) => !isProgram(tool))
+    ),
+    ...tools.filter((tool) => !all.includes(tool)).map(toolPart)
+  ];
+}
+
+/** What is the same for all of them is said by the page already. */
+function shortly(description) {
+  return description
+    .replace(/^(Starts|Asks) (.*?) in the background\. /, '$2: ')
+    .replace(' wait_for_agents gives the answer.', '');
+}
+
+function toolPart(tool) {
+  return [
+    `### ${tool.name}\n`,
+    `${prose(tool.description)} [More](../tools.md#${tool.name})\n`,
+    ...facts(tool)
+  ].join('\n');
+}
+
+function facts({ inputSchema, annotations }) {
+  const hints = Object.entries(annotations)
+    .filter(([, is]) => is)
+    .map(([name]) => name.replace(/Hint$/, ''));
+  const rows = parameters(inputSchema);
+  return [
+    rows.length > 0
+      ? `${table(['Parameter', 'Type', 'Default', 'Meaning'], rows)}\n`
+      : 'It takes no parameters.\n',
+    `Hints: ${hints.length > 0 ? listed(hints) : 'none'}.\n`
+  ];
+}
+
+/** Those of objects too, under the names that lead to them. */
+function parameters({ properties = {}, required = [] }, path = '') {
+  return Object.entries(properties).flatMap(([name, schema]) => {
+    const isList = schema.type === 'array';
+    const inner = isList ? (schema.items ?? {}) : schema;
+    const below = `${path}${name}${isList ? '[]' : ''}.`;
+    return [
+      [
+        code(`${path}${name}`),
+        typeOf(schema),
+        required.includes(name) ? 'required' : (defaultOf(schema) ?? ''),
+        prose(schema.description ?? '')
+      ],
+      ...(inner.properties ? parameters(inner, below) : [])
+    ];
+  });
+}
+
+function resourcePart({ resources, templates }) {
+  const rows = [
+    ...resources.map(({ uri, ...rest }) => ({ uri, ...rest })),
+    ...templates.map(({ uriTemplate, ...rest }) => ({
+      uri: uriTemplate,
+      ...rest
+    }))
+  ].map(({ uri, description, mimeType }) => [
+    code(uri),
+    mimeType ? code(mimeType) : '',
+    prose(description ?? '')
+  ]);
+  return `## Resources\n\nWith the toolsets whose agents they show.\n\n${table(['Resource', 'Type', 'What it is'], rows)}\n`;
+}
+
+function promptPart({ prompts }) {
+  const rows = prompts.flatMap(
+    ({ name, description, arguments: wanted = [] }) => [
+      [code(name), '', '', prose(description ?? '')],
+      ...wanted.map((argument) => ['', ...argumentCells(argument)])
+    ]
+  );
+  const head = ['Prompt', 'Argument', '', 'What it is'];
+  return `## Prompts\n\nWith the toolsets that they need, see [prompts](../prompts.md#what-holds).\n\n${table(head, rows)}\n`;
+}
+
+function argumentCells({ name, required, description }) {
+  return [code(name), required ? 'required' : '', prose(description ?? '')];
+}

@@ -1,0 +1,117 @@
+import type { Command } from 'commander';
+import { type Config, loadConfig } from '../../config.ts';
+import { readConfigFile } from '../../config-file.ts';
+import {
+  type Flags,
+  isObject,
+  type Override,
+  overridesOf,
+  sourceOf
+} from '../../config-overrides.ts';
+import { print, printJson } from '../output.ts';
+import { exitWith } from '../process-end.ts';
+import {
+  addWorkspaceFlags,
+  examples,
+  exitCodes,
+  type JsonFlag,
+  type WorkspaceFlags
+} from '../shared.ts';
+import { type Column, columns, table } from '../table.ts';
+
+interface Setting {
+  path: string[];
+  value: unknown;
+  /** A flag, a variable, `file` or `default`. */
+  from: string;
+}
+
+export function addConfig(program: Command): void {
+  addWorkspaceFlags(
+    program
+      .command('config')
+      .description('the settings that hold here, and where each comes from')
+      .option('--json', 'print JSON')
+  )
+    .addHelpText('after', examples(['troupe config', 'troupe config --json']))
+    .action(async (flags: WorkspaceFlags & JsonFlag) =>
+      exitWith(await config(flags))
+    );
+}
+
+async function config({
+  json,
+  ...asked
+}: WorkspaceFlags & JsonFlag): Promise<number> {
+  // As a server would be started here.
+  const flags: Flags = { ...asked, forSquads: true };
+  const config = await loadConfig(flags);
+  const { workspace, file, onlyEngines } = config;
+  const settings = await settingsOf(config, flags);
+  if (json)
+    await printJson({
+      workspace,
+      file: file ?? null,
+      only_engines: onlyEngines ?? null,
+      settings
+    });
+  else {
+    const facts = [
+      ['workspace', workspace],
+      ['file', file ?? 'none'],
+      ...(onlyEngines ? [['engines', `only ${onlyEngines.join(', ')}`]] : [])
+    ];
+    await print(`${columns(facts)}\n`);
+    await print(table(columnsOfSettings, settings.map(row)));
+  }
+  return exitCodes.done;
+}
+
+async function settingsOf(config: Config, flags: Flags): Promise<Setting[]> {
+  const { workspace, file, onlyEngines, strict, ...settled } = config;
+  const { value } = await readConfigFile(workspace, flags.config);
+  const written = isObject(value) ? value : {};
+  const overrides = overridesOf(flags, process.env, written);
+  return leavesOf(settled).map(([path, value]) => ({
+    path,
+    value: isSecret(path) ? '(hidden)' : value,
+    from: originOf(path, written, overrides)
+  }));
+}
+
+/** Values that are no objects, and objects that are empty aside. */
+function leavesOf(value: unknown, path: string[] = []): [string[], unknown][] {
+  if (value === undefined) return [];
+  if (!isObject(value)) return [[path, value]];
+  return Object.entries(value).flatMap(([name, inner]) =>
+    leavesOf(inner, [...path, name])
+  );
+}
+
+function originOf(
+  path: string[],
+  written: Record<string, unknown>,
+  overrides: Override[]
+): string {
+  const source = sourceOf(path, overrides);
+  if (source !== undefined) return source;
+  let found: unknown = written;
+  for (const name of path) found = isObject(found) ? found[name] : undefined;
+  return found === undefined ? 'default' : 'file';
+}
+
+/** Variables of engines may be keys. */
+function isSecret([first, , third]: string[]): boolean {
+  return first === 'engines' && third === 'env';
+}
+
+const columnsOfSettings: Column[] = [
+  { heading: 'SETTING', least: 24 },
+  { heading: 'FROM', least: 8 },
+  { heading: 'VALUE', least: 16 }
+];
+
+function row({ path, value, from }: Setting): string[] {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return [path.join('.'), from, text];
+}

@@ -1,0 +1,101 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { carryOut, linkOf, settingsIn, shortPath } from './settings-file.ts';
+
+let workspace: TempWorkspace;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+});
+
+afterEach(() => workspace.remove());
+
+const pathOf = (name: string) => join(workspace.path, name);
+
+test.each([
+  ['was written to', 'old', 'new'],
+  ['came meanwhile', undefined, 'new'],
+  ['went meanwhile', 'old', undefined]
+])('a file that %s is not overwritten', (_, before, now) => {
+  const file = pathOf('.mcp.json');
+  if (now !== undefined) writeFileSync(file, now);
+  const change = { file, before, text: 'ours' };
+  expect(() => carryOut(change, workspace.path)).toThrow(
+    `${file} has changed meanwhile.`
+  );
+  expect(settingsIn(file)).toBe(now);
+});
+
+test('a file goes with its folder, if that is empty then, but never the workspace', () => {
+  for (const name of ['.codex/a', '.gemini/a', '.gemini/b', 'c'])
+    workspace.write(name, 'x');
+  for (const name of ['.codex/a', '.gemini/a', 'c'])
+    carryOut(
+      { file: pathOf(name), before: 'x', text: undefined },
+      workspace.path
+    );
+  expect(readdirSync(workspace.path)).toEqual(['.gemini']);
+  carryOut(
+    { file: pathOf('.gemini/b'), before: 'x', text: undefined },
+    workspace.path
+  );
+  expect(existsSync(workspace.path)).toBe(true);
+  expect(readdirSync(workspace.path)).toEqual([]);
+});
+
+test('nothing half-written is left beside a file', () => {
+  const file = pathOf('.cursor/mcp.json');
+  carryOut({ file, before: undefined, text: 'a' }, workspace.path);
+  carryOut({ file, before: 'a', text: 'b' }, workspace.path);
+  expect(readFileSync(file, 'utf8')).toBe('b');
+  expect(readdirSync(pathOf('.cursor'))).toEqual(['mcp.json']);
+});
+
+test('what could not be written back as it was is not read', () => {
+  writeFileSync(pathOf('latin'), Buffer.from([0x7b, 0xe4, 0x7d]));
+  mkdirSync(pathOf('folder'));
+  expect(() => settingsIn(pathOf('latin'))).toThrow('is no UTF-8 text');
+  expect(() => settingsIn(pathOf('folder'))).toThrow('is no file');
+});
+
+test('a path is told as short as it is known', () => {
+  expect(shortPath(pathOf('.codex/config.toml'), workspace.path)).toBe(
+    '.codex/config.toml'
+  );
+  expect(shortPath('/etc/x', workspace.path)).toBe('/etc/x');
+});
+
+test('what cannot be written is told with its path', () => {
+  workspace.write('.codex', '');
+  const file = pathOf('.codex/config.toml');
+  const change = { file, before: undefined, text: 'a' };
+  expect(() => carryOut(change, workspace.path)).toThrow(
+    expect.objectContaining({
+      code: 'storage_unwritable',
+      message: `${file} cannot be written (EEXIST).`
+    })
+  );
+});
+
+test('a link is told of, the file it leads to may be there or not', () => {
+  const [file, target] = [pathOf('.codex/config.toml'), pathOf('other')];
+  expect(linkOf(file)).toBe('');
+  mkdirSync(target);
+  symlinkSync('other', pathOf('.codex'));
+  const told = ` -> ${join(target, 'config.toml')}`;
+  expect(linkOf(file)).toBe(told);
+  carryOut({ file, before: undefined, text: 'a' }, workspace.path);
+  expect(linkOf(file)).toBe(told);
+});

@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { isObject } from '../../config-overrides.ts';
+import { distDirectory, packageDirectory } from '../../dist-directory.ts';
+import type { Launch } from '../clients.ts';
+
+/** An installed package is found by npx; a clone by where it lies. */
+export function troupeLaunch(): Launch {
+  return /[\\/]node_modules[\\/]/.test(packageDirectory())
+    ? { command: 'npx', args: ['-y', 'troupe', 'mcp'] }
+    : { command: 'node', args: [join(distDirectory(), 'troupe.cjs'), 'mcp'] };
+}
+
+/** Whether an entry is one of ours, whatever was added to it. */
+export function startsTroupe(entry: unknown): boolean {
+  const words = wordsOf(entry);
+  const at = words.findIndex((word) => program.test(word));
+  return at >= 0 && words[at + 1] === 'mcp';
+}
+
+const program = /(^|[\\/])troupe(@[\w.^~-]+|\.cjs|\.cmd|\.exe)?$/;
+
+/**
+ * Whether an entry starts another copy of troupe than it would get now. Who
+ * wrote a start of his own had a reason: that is none of these.
+ */
+export function isStale(entry: unknown, launch: Launch): boolean {
+  const words = wordsOf(entry);
+  const wanted = [launch.command, ...launch.args];
+  if (wanted.every((word, at) => words[at] === word)) return false;
+  const [command, first = ''] = words;
+  return command === 'npx'
+    ? words.slice(1, 4).join(' ') === '-y troupe mcp'
+    : command === 'node' && program.test(first) && words[2] === 'mcp';
+}
+
+/**
+ * Whether an entry starts this very copy of troupe, and nothing besides. One
+ * that came with the project may name any program, or registry by its version,
+ * and `init` asks nobody before it tries it.
+ */
+export function isTame(entry: Record<string, unknown>): boolean {
+  const { command, args, env, cwd } = entry;
+  const words = wordsOf({ command, args });
+  const ours = troupeLaunch();
+  const isOurs = [ours.command, ...ours.args].every(
+    (word, at) => words[at] === word
+  );
+  const names = isObject(env) ? Object.keys(env) : [];
+  const isHarmless = names.every((name) =>
+    /^TROUPE_(?!CONFIG$)|(KEY|TOKEN)$/.test(name)
+  );
+  const hasConfig = words.some((word) => word.startsWith('--config'));
+  return isOurs && isHarmless && !hasConfig && cwd === undefined;
+}
+
+/** How an entry starts the program, with what its owner added behind. */
+export function relaunched(entry: unknown, launch: Launch): Launch {
+  const words = wordsOf(entry);
+  const more = words.slice(words.indexOf('mcp') + 1);
+  return { ...launch, args: [...launch.args, ...more] };
+}
+
+function wordsOf(entry: unknown): string[] {
+  if (!isObject(entry)) return [];
+  const { command, args } = entry;
+  return [command, ...(Array.isArray(args) ? args : [])].map(String);
+}

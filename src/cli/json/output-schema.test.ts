@@ -1,0 +1,30 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { outputDocuments, outputSchema } from './output-schema.ts';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+
+test('the published schema is that of the documents, one a name', () => {
+  const file = readFileSync(join(root, 'troupe-output.schema.json'), 'utf8');
+  expect(JSON.parse(file)).toEqual(outputSchema());
+  expect(Object.keys(outputSchema().$defs)).toEqual(
+    Object.keys(outputDocuments)
+  );
+});
+
+test('the page of the command line names every document', () => {
+  const page = readFileSync(join(root, 'docs', 'command-line.md'), 'utf8');
+  const [, named = ''] =
+    /`\$defs` has one definition for each of (.*)/.exec(page) ?? [];
+  const names = [...(named.split('. ')[0] ?? '').matchAll(/`(\w+)`/g)];
+  expect(names.map(([, name]) => name).sort()).toEqual(
+    Object.keys(outputDocuments).sort()
+  );
+});
+
+test('the published schema lets keys be added later', () => {
+  expect(JSON.stringify(outputSchema())).not.toContain(
+    '"additionalProperties":false'
+  );
+});

@@ -1,0 +1,47 @@
+import { type Command, CommanderError } from 'commander';
+import { HostError } from '../core/errors.ts';
+import { didYouMean } from '../core/nearest.ts';
+
+/**
+ * Has a command and those below it throw what is wrong with how they were
+ * called, as any other error: the library would print it and end the process.
+ */
+export function throwUsageErrors(command: Command, path: string): void {
+  command
+    .configureOutput({ outputError: () => undefined })
+    .exitOverride((error) => {
+      throw isHelp(error) ? error : usageError(error, path);
+    });
+  for (const one of command.commands)
+    throwUsageErrors(one, path === '' ? one.name() : `${path} ${one.name()}`);
+}
+
+/** Help or the version was asked for, and is printed. */
+export function isHelp(error: unknown): error is CommanderError {
+  return error instanceof CommanderError && error.exitCode === 0;
+}
+
+/** @throws HostError `invalid_input` when there is no such command */
+export function checkCommand({ commands }: Command, name: string): void {
+  const names = commands.map((command) => command.name());
+  if (name === 'help' || names.includes(name)) return;
+  throw new HostError(
+    'invalid_input',
+    `There is no command "${name}".`,
+    `${didYouMean(name, names)}See: troupe help`
+  );
+}
+
+function usageError({ message }: CommanderError, path: string): HostError {
+  const [first = '', meant] = message
+    .replace(/^error: /, '')
+    .split('\n')
+    .map((line) => line.trim());
+  const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`;
+  const suggestion = /^\((Did you mean .*)\)$/.exec(meant ?? '')?.[1];
+  return new HostError(
+    'invalid_input',
+    /[.?!]$/.test(text) ? text : `${text}.`,
+    `${suggestion ? `${suggestion} ` : ''}See: troupe help${path && ` ${path}`}`
+  );
+}

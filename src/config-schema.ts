@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import { councilSchema } from './council-config.ts';
+import { engineSchema } from './engine-config.ts';
+import { httpSchema } from './http-config.ts';
+import { orchestratorSchema } from './orchestrator-config.ts';
+import { retentionSchema } from './retention-config.ts';
+import { squadSchema } from './squad-config.ts';
+
+const access = z.enum(['read', 'write', 'full']);
+const dollars = z.number().min(0);
+const count = z.number().int().min(1);
+
+/** The configuration file. Every key is optional. */
+export const configSchema = z.strictObject({
+  $schema: z.string().optional().describe('For editors; not read.'),
+  engines: z
+    .record(z.string(), z.union([z.literal(true), engineSchema]))
+    .default({})
+    .describe('Settings of engines, by name. `true` switches one on as it is.'),
+  plugins: z
+    .array(z.union([z.string().min(1), z.looseObject({})]))
+    .default([])
+    .describe(
+      'Engines of your own: paths that start with `.` or `/`, relative to this file, package names, or, in a module, the engines themselves.'
+    ),
+  toolsets: z
+    .array(
+      z.enum([
+        'spawn',
+        'runs',
+        'squad',
+        'council',
+        'orchestrator',
+        'worker',
+        'all'
+      ])
+    )
+    .refine((names) => !names.includes('worker') || names.length === 1, {
+      error: '"worker" is only ever served alone'
+    })
+    .optional()
+    .describe(
+      'Groups of tools to serve. Default: `spawn`, `runs`, `squad` and `council`. `worker` is for the servers of workers.'
+    ),
+  maxAccess: access
+    .default('full')
+    .describe(
+      'The most that any agent may do; a call that asks for more gets this.'
+    ),
+  maxConcurrent: count
+    .default(8)
+    .describe(
+      'Agents that are programs at work at once in the workspace; more are queued.'
+    ),
+  maxConcurrentApi: count
+    .default(16)
+    .describe(
+      'Agents of an API at work at once in the workspace; more are queued.'
+    ),
+  maxSpawnsPerMinute: z
+    .number()
+    .int()
+    .min(0)
+    .default(600)
+    .describe(
+      'Agents started within a minute in the workspace, a tenth of them by agents. `0`: no limit.'
+    ),
+  prices: z
+    .record(
+      z.string(),
+      z.strictObject({
+        input: dollars.describe('Of what the model reads.'),
+        output: dollars.describe('Of what it writes.'),
+        cached: dollars
+          .optional()
+          .describe('Of cached input, where it has a price of its own.')
+      })
+    )
+    .default({})
+    .describe(
+      'US dollars per million tokens, by model. They come before the published prices.'
+    ),
+  maxDepth: count
+    .default(2)
+    .describe(
+      'How deep agents may start agents. `1`: only your client starts them.'
+    ),
+  onDisconnect: z
+    .enum(['keep', 'stop'])
+    .default('keep')
+    .describe(
+      'Running agents when their server ends: `keep` lets them finish, `stop` ends them.'
+    ),
+  outputLimitMegabytes: z
+    .number()
+    .positive()
+    .default(256)
+    .describe('An agent that puts out more is stopped.'),
+  diskLimitMegabytes: z
+    .number()
+    .min(0)
+    .default(0)
+    .describe(
+      'Above so much in the folders of all agents, none is started. `0`: no limit.'
+    ),
+  retention: retentionSchema.prefault({}),
+  rolesDirectory: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Where role files of your own lie, relative to the workspace. Default: `agents`.'
+    ),
+  squad: squadSchema.prefault({}),
+  council: councilSchema.prefault({}),
+  orchestrator: orchestratorSchema.prefault({}),
+  http: httpSchema.prefault({}),
+  iac: z
+    .strictObject({
+      entries: count
+        .max(200)
+        .default(200)
+        .describe('Entries; older ones go to `logs/archive/`.'),
+      megabytes: z
+        .number()
+        .positive()
+        .max(4)
+        .default(4)
+        .describe('Size of the entries; older ones go to `logs/archive/`.')
+    })
+    .describe('How long `logs/IAC.md` gets.')
+    .prefault({}),
+  journal: z
+    .strictObject({
+      megabytes: z
+        .number()
+        .positive()
+        .default(64)
+        .describe(
+          'Above this size it goes to `logs/archive/`, and a new one begins.'
+        )
+    })
+    .describe('How long the journal `logs/iac.jsonl` gets.')
+    .prefault({})
+});
+
+export type FileConfig = z.output<typeof configSchema>;

@@ -1,0 +1,186 @@
+import { firstLink, hashOf } from './journal.ts';
+
+export interface ChainHead {
+  writer: string;
+  /** Number of its last record. */
+  n: number;
+  /** Hash of its last record. */
+  hash: string;
+}
+
+/** Where a line stands, as an editor shows it. */
+export interface Line {
+  /** Relative to the log directory. */
+  file: string;
+  line: number;
+}
+
+export interface Fault extends Line {
+  problem: string;
+}
+
+interface Link {
+  writer: string;
+  n: number;
+  prev: string;
+}
+
+interface ReadLink extends Link {
+  at: Line;
+  hash: string;
+}
+
+/** Of each writer only its end is kept, however long the journal is. */
+interface Chain {
+  last: ReadLink;
+  /** The record before `last`, when the two do not fit. */
+  misfit: ReadLink | undefined;
+}
+
+/** Follows every writer's chain, line by line. */
+export class Chains {
+  readonly #noted: Map<string, ChainHead>;
+  readonly #chains = new Map<string, Chain>();
+  /** By place: of two that are found on one line the later one counts. */
+  readonly #broken = new Map<string, Fault>();
+  readonly #cut: Fault[] = [];
+  #place: Line;
+  records = 0;
+  /** Lines a killed writer left unfinished: no record was lost by them. */
+  torn = 0;
+
+  /**
+   * @param noted the head that each writer noted
+   * @param beginning where a journal without lines lacks them
+   */
+  constructor(noted: ChainHead[], beginning: Line) {
+    this.#noted = new Map(noted.map((head) => [head.writer, head]));
+    this.#place = beginning;
+  }
+
+  take(text: string, at: Line): void {
+    this.#place = at;
+    const value = parse(text);
+    const link = linkIn(value);
+    if (link) {
+      this.records += 1;
+      this.#follow({ ...link, at, hash: hashOf(text) });
+      // A part of a record is never whole JSON.
+    } else if (value === undefined && this.#isTorn(text)) this.torn += 1;
+    else this.#tell(at, 'is not a record');
+  }
+
+  /** After the last line. */
+  end(): void {
+    for (const chain of this.#chains.values()) this.#settle(chain, undefined);
+    for (const head of this.#noted.values()) {
+      const last = this.#chains.get(head.writer)?.last;
+      const problem = cutOf(head, last);
+      if (problem) this.#cut.push({ ...(last?.at ?? this.#place), problem });
+    }
+  }
+
+  /** Where the chains end, in the order of their beginnings. */
+  get heads(): ChainHead[] {
+    return [...this.#chains.values()].map(({ last: { writer, n, hash } }) => ({
+      writer,
+      n,
+      hash
+    }));
+  }
+
+  /** In the order they were found, which need not be that of the lines. */
+  get faults(): Fault[] {
+    return [...this.#broken.values(), ...this.#cut];
+  }
+
+  #follow(link: ReadLink): void {
+    const { writer, n, at } = link;
+    const chain = this.#chains.get(writer);
+    if (chain) this.#settle(chain, link);
+    const before = chain?.last;
+    const expected = before ? before.n + 1 : 0;
+    if (n > expected)
+      this.#tell(
+        at,
+        `record ${expected} of writer ${writer} is missing before record ${n}`
+      );
+    else if (n < expected)
+      this.#tell(
+        at,
+        `record ${n} of writer ${writer} comes again or out of order`
+      );
+    const isMisfit =
+      n === expected && link.prev !== (before?.hash ?? firstLink);
+    if (isMisfit && !before) this.#tellChanged(link);
+    this.#chains.set(writer, {
+      last: link,
+      misfit: isMisfit ? before : undefined
+    });
+  }
+
+  /**
+   * When two neighbours do not fit, the later one is the original if its own
+   * successor or the noted head fits it.
+   */
+  #settle({ last, misfit }: Chain, next: ReadLink | undefined): void {
+    if (misfit)
+      this.#tellChanged(this.#isVouchedFor(last, next) ? misfit : last);
+  }
+
+  #isVouchedFor(link: ReadLink, next: ReadLink | undefined): boolean {
+    if (next && next.n === link.n + 1) return next.prev === link.hash;
+    const noted = this.#noted.get(link.writer);
+    return noted?.n === link.n ? noted.hash === link.hash : true;
+  }
+
+  /**
+   * The beginning of its writer's next record: the writer was killed while it
+   * wrote, or the disk was full and it wrote the record again.
+   */
+  #isTorn(text: string): boolean {
+    const [, writer = ''] = /^\{"writer":"([0-9a-f]{0,8})/.exec(text) ?? [];
+    const last = this.#chains.get(writer)?.last;
+    const next = `"n":${last ? last.n + 1 : 0},"prev":"${last?.hash ?? firstLink}"`;
+    const beginning = `{"writer":"${writer.padEnd(8, '0')}",${next},"at":"`;
+    return beginning.startsWith(text) || text.startsWith(beginning);
+  }
+
+  #tellChanged({ at, n, writer }: ReadLink): void {
+    this.#tell(at, `record ${n} of writer ${writer} was changed`);
+  }
+
+  #tell({ file, line }: Line, problem: string): void {
+    this.#broken.set(`${file} ${line}`, { file, line, problem });
+  }
+}
+
+function cutOf(noted: ChainHead, last: ReadLink | undefined) {
+  if (!last) return `all records of writer ${noted.writer} are missing`;
+  if (last.n < noted.n)
+    return `records ${last.n + 1} to ${noted.n} of writer ${noted.writer} are missing`;
+  if (last.n === noted.n && last.hash !== noted.hash)
+    return `record ${last.n} of writer ${noted.writer} was changed`;
+  return undefined;
+}
+
+/** Undefined for what is no JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function linkIn(value: unknown): Link | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const writer: unknown = Reflect.get(value, 'writer');
+  const n: unknown = Reflect.get(value, 'n');
+  const prev: unknown = Reflect.get(value, 'prev');
+  return typeof writer === 'string' &&
+    typeof n === 'number' &&
+    typeof prev === 'string'
+    ? { writer, n, prev }
+    : undefined;
+}

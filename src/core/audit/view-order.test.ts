@@ -1,0 +1,70 @@
+import {
+  appendFileSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  agentId,
+  archives,
+  createLog,
+  type TestLog
+} from '../../testing/logged-agents.ts';
+import { writeArchive } from './archive.ts';
+import { IacView } from './iac-view.ts';
+
+const noon = new Date('2026-11-21T12:00:00Z');
+let log: TestLog;
+
+beforeEach(() => {
+  log = createLog();
+});
+
+afterEach(() => log.workspace.remove());
+
+test('a view is not put over one that shows more, written meanwhile', async () => {
+  const path = join(log.logDirectory, 'IAC.md');
+  // Text that is read from its file while the view is made.
+  log.spawn(agentId(0), 'Much. '.repeat(5000));
+  const before = readFileSync(log.path);
+  log.run(1, 2);
+  const later = readFileSync(log.path).subarray(before.length);
+  await log.newView().render([], noon);
+  const ofOther = readFileSync(path);
+  rmSync(path);
+  truncateSync(log.path, before.length);
+  let isOther = false;
+  const behind = new IacView({
+    journal: log.path,
+    logDirectory: log.logDirectory,
+    workspace: log.workspace.path,
+    maximumEntries: 200,
+    maximumBytes: 1024 * 1024,
+    redact: (text) => {
+      // Another server is quicker, once this one has read the journal.
+      if (!isOther) appendFileSync(log.path, later);
+      if (!isOther) writeFileSync(path, ofOther);
+      isOther = true;
+      return text;
+    }
+  });
+  await behind.render([], noon);
+  expect(isOther).toBe(true);
+  expect(readFileSync(path).equals(ofOther)).toBe(true);
+  expect(behind.look().isShown).toBe(true);
+});
+
+test('nor is an archive file, which nobody might mend', async () => {
+  const directory = join(log.logDirectory, 'archive');
+  const write = (offset: number, render: () => Promise<Buffer[]>) =>
+    writeArchive(directory, { first: 0, end: 1, offset }, () => 20, render);
+  await write(10, async () => {
+    await write(20, async () => [Buffer.from('It has ended.\n')]);
+    return [Buffer.from('It is running.\n')];
+  });
+  const [name = ''] = archives(log.logDirectory);
+  expect(readFileSync(join(directory, name), 'utf8')).toContain('has ended');
+});

@@ -1,0 +1,62 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createProcesses } from '../../adapters/child-process/processes.ts';
+import { idOf } from '../../testing/made-up-agents.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { RunStore } from '../runs/run-store.ts';
+import { lineUp, turnsDirectory } from '../runs/session-turns.ts';
+import { findLeftovers, removeFound } from './leftovers.ts';
+import { Trash } from './trash.ts';
+
+let workspace: TempWorkspace;
+let store: RunStore;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  store = new RunStore(join(workspace.path, '.agents'));
+});
+
+afterEach(() => workspace.remove());
+
+/** A session whose agents are gone. */
+function leftSession(): string {
+  const session = turnsDirectory('rehearsal', 'a-chat', store);
+  mkdirSync(session, { recursive: true });
+  writeFileSync(join(session, '1'), idOf(1));
+  const longAgo = new Date(Date.now() - 3_600_000);
+  for (const path of [join(session, '1'), session])
+    utimesSync(path, longAgo, longAgo);
+  return session;
+}
+
+const clean = (meanwhile: () => void) => {
+  const found = findLeftovers(store, [], (id) => store.has(id));
+  expect(found.sessions).toHaveLength(1);
+  meanwhile();
+  const trash = new Trash(store.root, createProcesses('dist'));
+  removeFound(found, store, trash);
+  trash.close();
+  expect(trash.leftovers()).toBe(0);
+};
+
+test('the turns of a session that nobody can go on with go', () => {
+  const session = leftSession();
+  clean(() => undefined);
+  expect(existsSync(session)).toBe(false);
+});
+
+test('they stay for a member that has lined up since they were looked at', () => {
+  const session = leftSession();
+  clean(() => void lineUp('rehearsal', 'a-chat', idOf(2), store));
+  expect(readdirSync(session)).toEqual(['1', '2']);
+});

@@ -1,0 +1,114 @@
+import { appendFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { idOf, makeUp } from '../../testing/made-up-agents.ts';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { bytesBelow } from '../state/bytes-below.ts';
+import { checkDisk } from './disk-limit.ts';
+import { RunStore } from './run-store.ts';
+
+let workspace: TempWorkspace;
+let state: string;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+  state = join(workspace.path, '.agents');
+});
+
+afterEach(() => workspace.remove());
+
+const storeAnew = () => new RunStore(state);
+
+function agent(number: number, bytes: number, daysAgo: number | null = 1) {
+  const agent_id = idOf(number);
+  return bytesBelow(makeUp(workspace.path, { agent_id, daysAgo, bytes }));
+}
+
+const megabyte = 1024 * 1024;
+
+test('what ended before there was a ledger counts, too', () => {
+  const bytes = agent(1, 1000) + agent(2, 2000);
+  expect(storeAnew().sizes.total()).toBe(bytes);
+  expect(storeAnew().sizes.total()).toBe(bytes);
+});
+
+test('ends and removals count at once, those of other servers as well', () => {
+  const [one, two] = [storeAnew(), storeAnew()];
+  expect([one.sizes.total(), two.sizes.total()]).toEqual([0, 0]);
+  const bytes = agent(1, 1000);
+  one.sizes.note(idOf(1));
+  one.sizes.note(idOf(1));
+  expect([one.sizes.total(), two.sizes.total()]).toEqual([bytes, bytes]);
+  two.sizes.noteGone(idOf(1), bytes, new Date(0));
+  expect([one.sizes.total(), two.sizes.total()]).toEqual([0, 0]);
+  expect(one.sizes.goneAt(idOf(1))).toBe('1970-01-01T00:00:00.000Z');
+  expect(one.sizes.goneAt(idOf(2))).toBeUndefined();
+});
+
+test('torn and foreign lines spoil no other, and it may be taken away', () => {
+  const store = storeAnew();
+  const bytes = agent(1, 10);
+  expect(store.sizes.total()).toBe(bytes);
+  appendFileSync(
+    join(state, 'counts', 'sizes'),
+    `nonsense\n${idOf(1)} 12x\n0000`
+  );
+  const more = agent(2, 10);
+  store.sizes.note(idOf(2));
+  expect(store.sizes.total()).toBe(bytes + more);
+  rmSync(join(state, 'counts', 'sizes'));
+  expect(store.sizes.total()).toBe(bytes + more);
+});
+
+test('above the limit there is no new agent, and why is told', () => {
+  const store = storeAnew();
+  agent(1, 2 * megabyte);
+  expect(() => checkDisk(3, store)).not.toThrow();
+  expect(() => checkDisk(0, store)).not.toThrow();
+  expect(() => checkDisk(1, store)).toThrow(
+    expect.objectContaining({
+      code: 'disk_limit',
+      message: 'The folders of agents hold 3 MB; diskLimitMegabytes is 1.',
+      hint: expect.stringContaining('"troupe clean"')
+    })
+  );
+});
+
+test('what an agent at work has put out counts, and what was removed by hand does not', () => {
+  const store = storeAnew();
+  agent(1, 0, null);
+  workspace.write(`.agents/spawns/${idOf(1)}/stdout`, 'x'.repeat(2 * megabyte));
+  expect(() => checkDisk(1, store)).toThrow('The folders of agents hold');
+  rmSync(store.directoryOf(idOf(1)), { recursive: true });
+  agent(2, 2 * megabyte);
+  store.sizes.note(idOf(2));
+  expect(() => checkDisk(1, store)).toThrow('The folders of agents hold');
+  rmSync(store.directoryOf(idOf(2)), { recursive: true });
+  expect(() => checkDisk(1, store)).not.toThrow();
+});
+
+test('a spawn after ten thousand agents waits less than 5 ms for it', () => {
+  const lines = Array.from({ length: 10_000 }, (_, index) => [
+    `${idOf(index)} 20480`,
+    index % 2 === 0 ? `${idOf(index)} -20480 2026-11-21T08:11:25.000Z` : ''
+  ]);
+  workspace.write(
+    '.agents/counts/sizes',
+    `${lines.flat().join('\n\n')}\nwhole\n`
+  );
+  const store = storeAnew();
+  expect(store.sizes.total()).toBe(5000 * 20_480);
+  const times = Array.from({ length: 20 }, (_, index) => {
+    store.sizes.note(idOf(index));
+    const began = performance.now();
+    checkDisk(1000, store);
+    return performance.now() - began;
+  });
+  // The median: others work on this machine, too.
+  const median = times.sort((a, b) => a - b)[10] ?? Number.POSITIVE_INFINITY;
+  process.stderr.write(`disk limit of a spawn: ${median.toFixed(2)} ms\n`);
+  expect(median).toBeLessThan(5);
+});

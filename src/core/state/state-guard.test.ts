@@ -1,0 +1,177 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  type Stats,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../testing/temp-workspace.ts';
+import { HostError } from '../errors.ts';
+import {
+  checkState,
+  councilPlaces,
+  type Surveyor,
+  stateFolders,
+  workspacePlaces
+} from './state-guard.ts';
+
+let workspace: TempWorkspace;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+});
+
+afterEach(() => workspace.remove());
+
+const uid = process.geteuid?.() ?? 0;
+/** A file system that tells owners and modes as they are. */
+const usual = (self: number): Surveyor => ({
+  uid: self,
+  probe: () => ({ uid: self, mode: 0o40700 }) as Stats
+});
+
+function problem(surveyor?: Surveyor): string {
+  try {
+    checkState(workspacePlaces(workspace.path), surveyor);
+    return '';
+  } catch (error) {
+    expect(error).toBeInstanceOf(HostError);
+    if (!(error instanceof HostError)) throw error;
+    expect(error.code).toBe('state_unsafe');
+    expect(error.hint).toMatch(/^Nothing was written\. /);
+    return error.message;
+  }
+}
+
+function make(path: string, mode = 0o700): string {
+  const directory = join(workspace.path, path);
+  mkdirSync(directory, { recursive: true });
+  chmodSync(directory, mode);
+  return directory;
+}
+
+test('what is not there yet, or is ours, may be used', () => {
+  expect(problem()).toBe('');
+  for (const folder of stateFolders) make(`.agents/${folder}`);
+  make('logs/archive');
+  writeFileSync(join(workspace.path, 'logs/iac.jsonl'), '');
+  expect(problem()).toBe('');
+});
+
+test('no part of it may be a link, not even one to nowhere', () => {
+  const parts = ['.agents', 'logs'];
+  for (const folder of stateFolders) parts.push(`.agents/${folder}`);
+  parts.push('logs/archive', 'logs/iac.jsonl', '.agents/counts/sizes');
+  for (const part of parts)
+    for (const target of [workspace.home, join(workspace.home, 'none')]) {
+      workspace.remove();
+      workspace = createTempWorkspace();
+      const path = join(workspace.path, part);
+      mkdirSync(join(path, '..'), { recursive: true });
+      symlinkSync(target, path);
+      expect(problem()).toContain(`${path} is a symbolic link`);
+    }
+});
+
+test('a file in the place of a directory, and the reverse, is left to who writes', () => {
+  writeFileSync(join(workspace.path, 'logs'), '');
+  make('.agents/counts/sizes');
+  expect(problem()).toBe('');
+});
+
+test('a journal is no pipe, which would hold up who writes', () => {
+  make('logs');
+  const path = join(workspace.path, 'logs/iac.jsonl');
+  execFileSync('mkfifo', [path]);
+  expect(problem()).toBe(`${path} is no regular file.`);
+});
+
+test('everybody may not write it, a group may', () => {
+  for (const mode of [0o755, 0o775, 0o770]) {
+    make('.agents/spawns', mode);
+    expect(problem()).toBe('');
+  }
+  const path = make('.agents/spawns', 0o777);
+  expect(problem()).toBe(
+    `${path} can be changed by everybody on this machine.`
+  );
+  // To see what the file system tells of a new one, one was made.
+  expect(readdirSync(join(workspace.path, '.agents'))).toEqual(['spawns']);
+  // Not even where only owners may take files away.
+  chmodSync(path, 0o1777);
+  expect(problem()).toContain('everybody');
+});
+
+test('what a file system tells is asked once', () => {
+  make('.agents/spawns', 0o777);
+  const changed = () =>
+    statSync(join(workspace.path, '.agents'), { bigint: true }).ctimeNs;
+  const first = problem();
+  const before = changed();
+  expect(problem()).toBe(first);
+  expect(changed()).toBe(before);
+});
+
+test("another user's folder is not ours, though we may write there", () => {
+  const path = make('.agents');
+  expect(problem(usual(uid + 1))).toBe(
+    `${path} belongs to another user (uid ${uid}, and we are ${uid + 1}).`
+  );
+});
+
+test("root may use what belongs to the workspace's owner", () => {
+  const paths = [workspace.path, make('.agents'), make('logs')];
+  // Who is root here may make them somebody's; others are somebody.
+  const isRoot = uid === 0;
+  if (isRoot) for (const path of paths) chownSync(path, 1234, 1234);
+  expect(problem(usual(0))).toBe('');
+  if (isRoot) chownSync(join(workspace.path, 'logs'), 4321, 4321);
+  else return;
+  expect(problem(usual(0))).toContain('belongs to another user (uid 4321');
+});
+
+test('a file system with one owner and one mode for all says nothing', () => {
+  const path = make('.agents', 0o777);
+  const { uid: owner, mode } = lstatSync(path);
+  const told = (facts: { uid: number; mode: number }): Surveyor => ({
+    uid: uid + 1,
+    probe: () => facts as Stats
+  });
+  expect(problem(told({ uid: owner, mode }))).toBe('');
+  expect(problem(told({ uid: owner, mode: 0o40755 }))).toContain('belongs');
+  expect(problem(told({ uid: owner + 1, mode }))).toContain('belongs');
+  expect(problem({ uid: uid + 1, probe: () => undefined })).toContain('uid');
+});
+
+test('where files have no owners nothing is asked of them', () => {
+  symlinkSync(workspace.home, join(workspace.path, '.agents'));
+  expect(problem({ uid: undefined, probe: () => undefined })).toBe('');
+});
+
+test('the folder of a council is looked at like the rest', () => {
+  const file = join(workspace.home, '.agents-council', 'state.json');
+  const check = () => checkState(councilPlaces(file, workspace.path));
+  check();
+  const folder = join(file, '..');
+  mkdirSync(folder, { mode: 0o755 });
+  check();
+  for (const name of ['history', 'texts', 'state.json.servers']) {
+    symlinkSync(workspace.path, join(folder, name));
+    expect(check).toThrow(`${join(folder, name)} is a symbolic link`);
+    unlinkSync(join(folder, name));
+  }
+  check();
+  chmodSync(folder, 0o777);
+  expect(check).toThrow(/everybody/);
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { hostErrorCodes } from '../../core/errors.ts';
+import { documentAt } from '../documents.ts';
+
+const page = documentAt('docs/tools.md');
+
+test('docs/tools.md names every error that a tool may answer, and no other', () => {
+  const general = /^Every tool may answer .*$/m.exec(page.text)?.[0] ?? '';
+  const lines = page.text.match(/^Errors: .*$/gm) ?? [];
+  const told = [general, ...lines].join(' ').match(/(?<=`)[a-z_]+(?=`)/g) ?? [];
+  // A server that has no configuration has no tools.
+  const known = hostErrorCodes.filter((code) => code !== 'config_invalid');
+  expect([...new Set(told)].toSorted()).toEqual(known.toSorted());
+});
