@@ -58,10 +58,14 @@ export async function createPidNamespace(
     run,
     stateOf,
     occupy: (pid) => {
-      const script = `echo "$(($1 - 1))" >/proc/sys/kernel/ns_last_pid
-        sleep 1000 >/dev/null 2>&1 & echo $!`;
-      const got = Number(run(script, String(pid)));
-      if (got !== pid) throw new Error(`It has ${got} instead of ${pid}.`);
+      // Again, when somebody else in it began something in between.
+      const script = `for try in 1 2 3 4 5 6 7 8 9 10; do
+          echo "$(($1 - 1))" >/proc/sys/kernel/ns_last_pid
+          sleep 1000 >/dev/null 2>&1 &
+          [ $! -eq "$1" ] && exit; kill $!; wait $!; sleep 0.1
+        done; ps -ef`;
+      const left = run(script, String(pid));
+      if (left) throw new Error(`It has not got ${pid}:\n${left}`);
     },
     killGroup: (session) => {
       run('pkill -KILL -s "$1" || :', String(session));
