@@ -22,6 +22,7 @@ const allowed: Record<string, string> = {
   'src/adapters/git/shadow.ts: mkdir': '0700, in the folder of an agent',
   'src/adapters/git/shadow.ts: utimes': 'a copy that was just made',
   'src/adapters/git/take-tree.ts: open': 'only to read',
+  'src/adapters/child-process/descriptor-room.ts: open': 'only to read',
   'src/adapters/child-process/supervise.ts: open': 'only to read',
   'src/cli/api-agent.ts: writeFile': 'its own stdout',
   'src/cli/init/settings-file.ts: chmod': 'a file with the rights that it had',

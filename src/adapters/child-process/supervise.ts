@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
 import { openToAppend } from '../../core/state/own-file.ts';
+import { expectDescriptorRoom } from './descriptor-room.ts';
 import { supervisorScript } from './supervisor-script.ts';
 import { isWindows } from './windows.ts';
 
@@ -24,6 +25,7 @@ export function supervise(request: LaunchRequest, programs: string): Launched {
     );
     for (const name of ['stdout', 'stderr'])
       descriptors.push(openToAppend(file(name)));
+    if (request.stopWithUs) expectDescriptorRoom(1);
     const child = spawn(program, args, {
       cwd: request.cwd,
       env: request.environment,

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { errnoOf } from '../../core/errors.ts';
+import { errnoOf, messageOf } from '../../core/errors.ts';
+import { expectDescriptorRoom } from '../child-process/descriptor-room.ts';
 
 export interface GitCall {
   cwd: string;
@@ -38,6 +39,11 @@ export function git(args: string[], call: GitCall): Promise<Buffer> {
   const { cwd, env, input, outputTo, signal } = call;
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(reasonOf(signal));
+    try {
+      expectDescriptorRoom(3);
+    } catch (error) {
+      return reject(new GitError(messageOf(error)));
+    }
     const child = spawn('git', [...settings, ...args], {
       cwd,
       env: { ...environment(), ...env },

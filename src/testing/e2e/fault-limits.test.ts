@@ -54,6 +54,22 @@ describe('a server that may open hardly any more files', () => {
     }
   );
 
+  testLimited('keeps none open of a start that failed half-way', async () => {
+    await start();
+    await expectRecovered();
+    const files = filesOf(server.pid);
+    for (let room = 0; room < 16; room += 1) {
+      limitFiles(server.pid, room);
+      const { id } = await spawned('say ok');
+      liftLimit(server.pid, 'nofile');
+      if (id !== '') await ended(id);
+    }
+    await expectRecovered();
+    await until('all files to be closed', () => {
+      return filesOf(server.pid) <= files;
+    });
+  });
+
   testLimited('takes no living agent for dead, and spares it', async () => {
     await start();
     const { id } = await spawned('sleep 2\nsay alive');
