@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Worktree } from '../../core/changes/ports.ts';
@@ -78,6 +78,26 @@ describe('a worktree', () => {
     expect(await failure).toBeUndefined();
     expect(existsSync(join(one.path, 'readme.txt'))).toBe(true);
   });
+
+  test.each([
+    ['made', (one: Worktree) => addWorktree(one, signal)],
+    ['removed', (one: Worktree) => removeUntouched(one, signal)]
+  ])(
+    'is %s beside one that another process has half made',
+    async (what, act) => {
+      const other = await added('other');
+      const one = what === 'made' ? await worktree() : await added();
+      // Git writes it last, and reads those of all worktrees.
+      const half = join(project.path, '.git/worktrees/other/commondir');
+      const whole = readFileSync(half);
+      writeFileSync(half, '');
+      const acting = act(one).catch((error: unknown) => error);
+      setTimeout(() => writeFileSync(half, whole), 150);
+      expect(await acting).toBeUndefined();
+      expect(existsSync(one.path)).toBe(what === 'made');
+      expect(existsSync(other.path)).toBe(true);
+    }
+  );
 
   test('fails in the words of git, and leaves no branch', async () => {
     const one = await worktree();

@@ -23,7 +23,7 @@ const turns = new Map<string, Promise<unknown>>();
 export const addWorktree: Repositories['addWorktree'] = (worktree, signal) => {
   const { origin } = worktree;
   const before = turns.get(origin) ?? Promise.resolve();
-  const turn = before.then(() => addWhenFree(worktree, signal));
+  const turn = before.then(() => whenFree(() => add(worktree, signal)));
   const settled = turn.catch(() => undefined);
   turns.set(origin, settled);
   void settled.then(() => {
@@ -32,26 +32,24 @@ export const addWorktree: Repositories['addWorktree'] = (worktree, signal) => {
   return turn;
 };
 
-/** Another process may hold a lock of the repository for a moment. */
+/** Another process may be at work in the repository for a moment. */
 const tries = 20;
 
-async function addWhenFree(
-  worktree: Worktree,
-  signal: AbortSignal
-): Promise<void> {
+async function whenFree<T>(work: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried += 1)
     try {
-      return await add(worktree, signal);
+      return await work();
     } catch (error) {
-      if (tried === tries || !isLocked(error)) throw error;
+      if (tried === tries || !isMomentary(error)) throw error;
       await delay(20 + Math.random() * 30 * tried);
     }
 }
 
-function isLocked(error: unknown): boolean {
+/** A lock, or a worktree that another process has only half made. */
+function isMomentary(error: unknown): boolean {
   return (
     error instanceof GitError &&
-    /\.lock'?: File exists|could not lock|another git process/i.test(
+    /\.lock'?: File exists|could not lock|another git process|failed to read .*commondir/i.test(
       error.message
     )
   );
@@ -83,7 +81,8 @@ async function takeBack(
   wasThere: boolean
 ): Promise<void> {
   const call = { cwd: origin, signal: AbortSignal.timeout(3000) };
-  const quietly = (...args: string[]) => git(args, call).catch(() => undefined);
+  const quietly = (...args: string[]) =>
+    whenFree(() => git(args, call)).catch(() => undefined);
   // Twice: git locks what it is still making.
   if (!wasThere)
     await quietly('worktree', 'remove', '--force', '--force', path);
@@ -108,8 +107,9 @@ export const removeUntouched: Repositories['removeUntouched'] = async (
   if (!existsSync(path) || !(await isUntouched(worktree, signal))) return;
   const call = { cwd: origin, signal };
   // Without --force git itself refuses where anything is left to lose.
-  await git(['worktree', 'remove', path], call);
-  await git(['update-ref', '-d', `refs/heads/${branch}`, base], call);
+  await whenFree(() => git(['worktree', 'remove', path], call));
+  const reference = ['update-ref', '-d', `refs/heads/${branch}`, base];
+  await whenFree(() => git(reference, call));
 };
 
 /**
