@@ -1,6 +1,6 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
@@ -22,6 +22,8 @@ beforeEach(() => {
   symlinkSync(workspace.home, join(root, 'out'));
   symlinkSync(join(root, 'inner'), join(root, 'in'));
   symlinkSync('loop', join(root, 'loop'));
+  symlinkSync('nowhere', join(root, 'dangling'));
+  symlinkSync(join(workspace.home, 'nowhere'), join(root, 'dangling-out'));
 });
 
 afterEach(() => workspace.remove());
@@ -56,29 +58,67 @@ test('an absolute path is taken when it is inside', () => {
   expect(codeOf(join(root, 'inner'))).toBe(join(root, 'inner'));
 });
 
-test.each(['..', '../x', 'inner/../../x', '/', '/etc', 'out', 'out/below/..'])(
-  '%s is outside',
-  (asked) => {
-    expect(codeOf(asked)).toBe('cwd_outside');
-  }
-);
+test.each([
+  '..',
+  '../x',
+  'inner/../../x',
+  '/',
+  '/etc',
+  '/no/such/place',
+  'out',
+  'out/below/..',
+  'out/nothing',
+  'out/nothing/deep'
+])('%s is outside', (asked) => {
+  expect(codeOf(asked)).toBe('cwd_outside');
+});
 
 test('a sibling whose name begins alike is outside', () => {
   mkdirSync(`${root}-2`);
   expect(codeOf(`${root}-2`)).toBe('cwd_outside');
 });
 
-test.each(['nothing', 'file', 'file/below', 'loop', 'nul\0', 'in/nothing'])(
-  '%j is no directory',
-  (asked) => {
-    expect(codeOf(asked)).toBe('cwd_missing');
-  }
-);
+test.each([
+  'nothing',
+  'file',
+  'file/below',
+  'loop',
+  'loop/below',
+  'dangling',
+  'dangling-out',
+  'nul\0',
+  'in/nothing'
+])('%j is no directory', (asked) => {
+  expect(codeOf(asked)).toBe('cwd_missing');
+});
 
-test('a workspace that is reached by a link is itself', () => {
-  const link = join(workspace.home, 'link');
-  symlinkSync(root, link);
-  expect(resolveDirectory(link, 'inner')).toBe(join(root, 'inner'));
-  expect(resolveDirectory(link, join(link, 'inner'))).toBe(join(root, 'inner'));
-  expect(resolveDirectory(link, join(root, 'inner'))).toBe(join(root, 'inner'));
+describe('a workspace that is reached by a link', () => {
+  let link: string;
+
+  beforeEach(() => {
+    link = join(workspace.home, 'link');
+    symlinkSync(root, link);
+  });
+
+  test('is itself', () => {
+    for (const asked of ['inner', join(link, 'inner'), join(root, 'inner')])
+      expect(resolveDirectory(link, asked)).toBe(join(root, 'inner'));
+  });
+
+  test('may be spelled either way where only its real path is known', () => {
+    for (const asked of ['inner', 'in', 'in/../inner'])
+      expect(codeOf(join(link, asked))).toBe(join(root, 'inner'));
+    expect(codeOf(link)).toBe(root);
+  });
+
+  test('has the same missing directories', () => {
+    for (const asked of ['nothing', 'in/nothing/deep', 'file', 'loop'])
+      expect(codeOf(join(link, asked))).toBe('cwd_missing');
+  });
+
+  test('opens no way out', () => {
+    symlinkSync(workspace.home, join(root, 'inner', 'out'));
+    for (const asked of ['out', 'out/nothing', 'in/out', '..', '../nothing'])
+      expect(codeOf(join(link, asked))).toBe('cwd_outside');
+  });
 });

@@ -1,10 +1,11 @@
 import { realpathSync, statSync } from 'node:fs';
-import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
 import { HostError, limitError } from '../errors.ts';
 import { shortName } from './parts.ts';
 
 /**
- * An absolute, real directory inside the workspace.
+ * An absolute, real directory inside the workspace. Only where a path leads
+ * counts: a caller may spell the workspace by a link that leads to it.
  * @throws HostError `cwd_missing` or `cwd_outside`, symlinks resolved.
  */
 export function resolveDirectory(
@@ -14,17 +15,25 @@ export function resolveDirectory(
   const root = rootOf(workspace);
   if (asked === undefined || asked === '') return root;
   const path = resolve(root, asked);
-  if (!isInside(root, path) && !isInside(resolve(workspace), path))
-    throw outside(asked);
-  let real: string;
-  try {
-    real = realpathSync(path);
-  } catch {
-    throw missing(asked, 'There is no directory');
-  }
-  if (!isInside(root, real)) throw outside(asked);
+  const real = realPathOf(path);
+  if (!isInside(root, real ?? whereItWouldBe(path))) throw outside(asked);
+  if (real === undefined) throw missing(asked, 'There is no directory');
   if (!statSync(real).isDirectory()) throw missing(asked, 'Not a directory:');
   return real;
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The real path of the nearest directory above that is there. */
+function whereItWouldBe(path: string): string {
+  const above = dirname(path);
+  return above === path ? path : (realPathOf(above) ?? whereItWouldBe(above));
 }
 
 /**
