@@ -24,6 +24,7 @@ export const hostErrorCodes = [
   'session_replaced',
   'unknown_cursor',
   'not_a_worker',
+  'not_installed',
   'not_ready',
   'agent_over',
   'foreign_agent',

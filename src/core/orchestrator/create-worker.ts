@@ -92,9 +92,10 @@ export class WorkerCreator {
   /**
    * Starts a worker; returns when it has asked for work.
    * @throws HostError `not_ready` with what its screen shows, and
-   *   `depth_limit`, `spawn_rate`, `unknown_engine`, `not_a_worker`, `cwd_outside`,
-   *   `cwd_missing`, `window_full`, `no_terminal`, `terminal_failed`,
-   *   `storage_full`, `storage_unwritable`: then nothing is left running
+   *   `depth_limit`, `spawn_rate`, `unknown_engine`, `not_a_worker`,
+   *   `not_installed`, `cwd_outside`, `cwd_missing`, `window_full`,
+   *   `no_terminal`, `terminal_failed`, `storage_full`, `storage_unwritable`:
+   *   then nothing is left running
    */
   async create(request: CreateWorker): Promise<Worker> {
     const making = this.#make(request);

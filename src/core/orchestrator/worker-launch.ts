@@ -59,7 +59,7 @@ export class WorkerLaunch {
 
   /**
    * The engine, if it can be a worker on this backend and is installed.
-   * @throws HostError `unknown_engine`, `not_a_worker`
+   * @throws HostError `unknown_engine`, `not_a_worker`, `not_installed`
    */
   engineFor(name: string, backend: WorkerMeta['backend']): WorkerEngine {
     const { registry, processes } = this.#with;
@@ -78,7 +78,7 @@ export class WorkerLaunch {
       );
     if (processes.locate(registry.commandOf(engine))) return engine;
     throw new HostError(
-      'not_a_worker',
+      'not_installed',
       `${labelOf(engine)} is not installed: there is no program "${registry.commandOf(engine)}".`,
       engine.install
         ? `Install it with: ${engine.install}`

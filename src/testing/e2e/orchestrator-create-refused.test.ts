@@ -17,7 +17,11 @@ beforeAll(async () => {
     config: { plugins: ['./deaf.mjs', './absent.mjs', './asked.mjs'] }
   });
   stage.write('deaf.mjs', engine('deaf', process.execPath, ''));
-  stage.write('absent.mjs', engine('absent', 'not-on-this-machine', connect));
+  const install = "install: 'get absent',";
+  stage.write(
+    'absent.mjs',
+    engine('absent', 'not-on-this-machine', `${connect} ${install}`)
+  );
   stage.write(
     'asked.mjs',
     `export default {
@@ -95,7 +99,7 @@ describe('agent_create refuses', () => {
     [
       'an engine that is not installed',
       { ...right, engine: 'absent' },
-      'not_a_worker',
+      'not_installed',
       /not installed.*not-on-this-machine/
     ],
     [
@@ -116,6 +120,12 @@ describe('agent_create refuses', () => {
     expect(error_code).toBe(code);
     expect(await workersSeen(master, 'all')).toEqual([]);
     expect(stage.processes('')).toEqual([]);
+  });
+
+  test('with what installs an engine that is missing', async () => {
+    const args = { ...right, engine: 'absent' };
+    const { hint } = await refusalOf(master, 'agent_create', args);
+    expect(hint).toBe('Install it with: get absent');
   });
 
   testTmux('an engine that works in no terminal', async () => {
