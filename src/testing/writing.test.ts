@@ -25,7 +25,6 @@ const allowed: Record<string, string> = {
   'src/adapters/child-process/descriptor-room.ts: open': 'only to read',
   'src/adapters/child-process/supervise.ts: open': 'only to read',
   'src/cli/api-agent.ts: writeFile': 'its own stdout',
-  'src/cli/init/settings-file.ts: chmod': 'a file with the rights that it had',
   'src/cli/init/settings-file.ts: mkdir': "a client's directory, by the mask",
   'src/core/audit/iac-view.ts: open': 'a method of that name',
   'src/core/audit/journal-files.ts: open': 'only to read',

@@ -1,8 +1,11 @@
 import {
+  chmodSync,
+  chownSync,
   existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
+  statSync,
   symlinkSync,
   writeFileSync
 } from 'node:fs';
@@ -99,3 +102,20 @@ test('a link is told of, the file it leads to may be there or not', () => {
   carryOut({ file, before: undefined, text: 'a' }, workspace.path);
   expect(linkOf(file)).toBe(told);
 });
+
+// Only root can give a file to somebody.
+test.runIf(process.getuid?.() === 0)(
+  'a file that root changes stays with whom it belonged to, with his rights',
+  () => {
+    const file = workspace.write('.mcp.json', 'old');
+    chmodSync(file, 0o600);
+    chownSync(file, 65534, 65533);
+    carryOut({ file, before: 'old', text: 'new' }, workspace.path);
+    const { uid, gid, mode } = statSync(file);
+    expect({ uid, gid, rights: mode & 0o777 }).toEqual({
+      uid: 65534,
+      gid: 65533,
+      rights: 0o600
+    });
+  }
+);

@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import {
   accessSync,
-  chmodSync,
   constants,
   existsSync,
   mkdirSync,
@@ -15,7 +14,7 @@ import {
 import { homedir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { errnoOf, HostError, storageError } from '../../core/errors.ts';
-import { replaceFile } from '../../core/state/atomic-file.ts';
+import { replaceKept } from '../../core/state/replace-kept.ts';
 
 /** A file as it was, and as it is to be; undefined: no file. */
 export interface Change {
@@ -93,8 +92,8 @@ function placeOf(file: string): string {
 }
 
 /**
- * Writes the file whole, through a link, and with the rights that it had; or
- * takes it away, with its folder when nothing else is in there.
+ * Writes the file whole, through a link, with the rights and the owner that
+ * it had; or takes it away, with its folder when nothing else is in there.
  * @throws HostError `invalid_input` when it is not what it was,
  *   `storage_unwritable` or `storage_full` when it cannot be written
  */
@@ -128,9 +127,8 @@ function write(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true });
   const isNew = !existsSync(file);
   const target = isNew ? file : realpathSync(file);
-  const mode = isNew ? 0o666 & ~process.umask() : statSync(target).mode & 0o777;
-  replaceFile(target, text);
-  chmodSync(target, mode);
+  const mode = 0o666 & ~process.umask();
+  replaceKept(target, text, isNew ? { mode } : statSync(target));
 }
 
 function removeEmpty(directory: string): void {
