@@ -5,6 +5,7 @@
 // compilation.
 const {
   closeSync,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -26,9 +27,24 @@ const served = command === 'council' ? rest[0] : command;
 const isHttp =
   command === 'mcp' && rest.some((word) => /^--http(=|$)/.test(word));
 
-if (served === 'mcp' && !help && isHttp) require('./http.cjs');
+if (served === 'mcp' && !help && isHttp) start('./http.cjs', 'HTTP');
 else if (served === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
-else require('./cli.cjs');
+else start('./cli.cjs', 'The command line');
+
+/** A bundle for clients has no more than what they start: the server. */
+function start(file, name) {
+  try {
+    require(file);
+  } catch (error) {
+    const isMissing =
+      error?.code === 'MODULE_NOT_FOUND' && !existsSync(join(__dirname, file));
+    if (!isMissing) throw error;
+    console.error(
+      `troupe: ${name} is not in this bundle, which only serves MCP over stdio. The npm package brings it: npm install -g troupe`
+    );
+    process.exitCode = 1;
+  }
+}
 
 function load(file) {
   // The build writes the bundle's hash here: V8 itself compares lengths only.

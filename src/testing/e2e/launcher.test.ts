@@ -114,3 +114,25 @@ test('a start loads neither crypto nor what starts processes', () => {
   live({ NODE_OPTIONS: `--require=${hook}` });
   expect(readFileSync(loaded, 'utf8')).toBe('');
 });
+
+test.each([
+  [['list'], 'The command line'],
+  [['doctor', '--json'], 'The command line'],
+  [['mcp', '--help'], 'The command line'],
+  [['mcp', '--http', '0'], 'HTTP']
+])(
+  'a bundle of the server alone says in a sentence that it cannot "%s"',
+  (words, what) => {
+    for (const file of ['cli.cjs', 'http.cjs']) rmSync(join(copy, file));
+    const { status, stdout, stderr } = spawnSync(
+      process.execPath,
+      [join(copy, 'troupe.cjs'), ...words],
+      { encoding: 'utf8', env: testEnvironment(workspace) }
+    );
+    expect({ status, stdout, stderr }).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `troupe: ${what} is not in this bundle, which only serves MCP over stdio. The npm package brings it: npm install -g troupe\n`
+    });
+  }
+);
