@@ -1,4 +1,5 @@
-import { errnoOf } from '../core/errors.ts';
+import { errnoOf, messageOf } from '../core/errors.ts';
+import { tell } from './output.ts';
 
 /** Ends the process when all that was written has been taken. */
 export async function exitWith(code: number): Promise<never> {
@@ -8,10 +9,17 @@ export async function exitWith(code: number): Promise<never> {
   process.exit(code);
 }
 
-/** `troupe … | head`: a reader who has seen enough is no failure of ours. */
+/**
+ * `troupe … | head`: a reader who has seen enough is no failure of ours. A
+ * full disk is one, which nobody would see in what stdout leads to.
+ */
 export function stayQuietWithoutReader(): void {
   process.stdout.on('error', (error: unknown) => {
-    process.exit(errnoOf(error) === 'EPIPE' ? (process.exitCode ?? 0) : 1);
+    if (errnoOf(error) === 'EPIPE') process.exit(process.exitCode ?? 0);
+    tell(
+      `stdout cannot be written, so that its end is missing: ${messageOf(error)}.`
+    );
+    process.exit(1);
   });
   process.stderr.on('error', () => undefined);
 }

@@ -1,0 +1,74 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { packageRoot } from '../documents.ts';
+import { testEnvironment } from '../mcp-client.ts';
+import { needing } from '../needs.ts';
+import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
+
+const testFull = needing('/dev/full', existsSync('/dev/full'));
+
+let workspace: TempWorkspace;
+
+beforeAll(() => {
+  workspace = createTempWorkspace();
+});
+
+afterAll(() => workspace.remove());
+
+/** A command whose stdout is this file. */
+function commandInto(path: string, args: string[]) {
+  const file = openSync(path, 'w');
+  try {
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [join(packageRoot, 'dist', 'troupe.cjs'), ...args],
+      {
+        cwd: workspace.path,
+        stdio: ['ignore', file, 'pipe'],
+        encoding: 'utf8',
+        env: testEnvironment(workspace)
+      }
+    );
+    return { status, stderr };
+  } finally {
+    closeSync(file);
+  }
+}
+
+for (const args of [
+  ['list'],
+  ['list', '--json'],
+  ['--help'],
+  ['run', '--json']
+])
+  testFull(
+    `"troupe ${args.join(' ')}" whose output finds no room on the disk says so`,
+    () => {
+      const { status, stderr } = commandInto('/dev/full', args);
+      expect(status).toBe(1);
+      expect(stderr).toMatch(
+        /^troupe: stdout cannot be written, so that its end is missing: ENOSPC[^\n]*\.\n/m
+      );
+    }
+  );
+
+test('a reader who has seen enough is told nothing', () => {
+  const troupe = join(packageRoot, 'dist', 'troupe.cjs');
+  const { status, stdout, stderr } = spawnSync(
+    'sh',
+    [
+      '-c',
+      '{ "$0" "$1" completion bash; echo $? >&2; } | true',
+      process.execPath,
+      troupe
+    ],
+    { cwd: workspace.path, encoding: 'utf8', env: testEnvironment(workspace) }
+  );
+  expect({ status, stdout, stderr }).toEqual({
+    status: 0,
+    stdout: '',
+    stderr: '0\n'
+  });
+});
