@@ -5,7 +5,11 @@ import type { Host } from '../host.ts';
 import type { CliEngine, Engine } from '../plugin.ts';
 import { type Drift, driftOf, helpOf, mendDrift } from './drift.ts';
 import { type EngineFacts, factsOf } from './engine-facts.ts';
-import { type ProbeOutput, probeProgram } from './probe-program.ts';
+import {
+  type ProbeOutput,
+  probeLimitMs,
+  probeProgram
+} from './probe-program.ts';
 import { versionIn } from './release.ts';
 
 export type LoginState = 'logged in' | 'not logged in' | 'unknown';
@@ -82,7 +86,7 @@ async function checkProgram(
   const ask = asker(path, settings.args ?? [], environment, stop.signal);
   const { login: loginProbe, version, loginHint } = engine.probe ?? {};
   const asked = helpOf(engine) ?? [];
-  const help = Promise.all(asked.map((args) => ask(args, helpLimitMs)));
+  const help = Promise.all(asked.map((args) => ask(args)));
   const [answer, loginAnswer] = await Promise.all([
     ask(version ?? ['--version']),
     loginProbe ? ask(loginProbe.args) : undefined
@@ -110,9 +114,6 @@ async function checkProgram(
 
 const logIn = 'Log in with the program itself.';
 
-/** Some take four seconds to start, and more on a machine that is busy. */
-const helpLimitMs = 10_000;
-
 /** Starts the program at most once for the same arguments. */
 function asker(
   path: string,
@@ -121,12 +122,11 @@ function asker(
   signal: AbortSignal
 ) {
   const answers = new Map<string, Promise<ProbeOutput | undefined>>();
-  return (args: string[], limitMs?: number) => {
+  return (args: string[]) => {
     const key = JSON.stringify(args);
-    const options = { signal, ...(limitMs === undefined ? {} : { limitMs }) };
     const answer =
       answers.get(key) ??
-      probeProgram(path, [...before, ...args], environment, options);
+      probeProgram(path, [...before, ...args], environment, { signal });
     answers.set(key, answer);
     return answer;
   };
@@ -141,7 +141,8 @@ function failing(
   answer: ProbeOutput | undefined,
   path: string
 ): string | undefined {
-  if (!answer) return `Find out why ${path} does not answer: it was given 5 s.`;
+  if (!answer)
+    return `Find out why ${path} does not answer: it was given ${probeLimitMs / 1000} s.`;
   if (answer.exitCode === 0) return undefined;
   return `Find out why ${path} fails: exit code ${answer.exitCode}.`;
 }

@@ -9,7 +9,11 @@ export interface ProbeOutput {
   isCut: boolean;
 }
 
-const usualLimitMs = 5000;
+/**
+ * Some take four seconds to start alone, and several times that on a machine
+ * that is busy: only what hangs should reach it.
+ */
+export const probeLimitMs = 15_000;
 /** For what a program that has ended wrote last. */
 const drainMs = 200;
 /** For a killed program to be gone. */
@@ -17,8 +21,6 @@ const killMs = 1000;
 const maximumChars = 100_000;
 
 export interface ProbeOptions {
-  /** Default: five seconds. */
-  limitMs?: number;
   /** When aborted, its answer is not wanted any more. */
   signal?: AbortSignal;
 }
@@ -32,7 +34,7 @@ export function probeProgram(
   path: string,
   args: string[],
   environment: Record<string, string>,
-  { limitMs = usualLimitMs, signal }: ProbeOptions = {}
+  { signal }: ProbeOptions = {}
 ): Promise<ProbeOutput | undefined> {
   return new Promise((resolve) => {
     const output = { stdout: '', stderr: '', isCut: false };
@@ -56,7 +58,7 @@ export function probeProgram(
       killGroup(child);
       setTimeout(() => finish(null), killMs).unref();
     };
-    const timer = setTimeout(giveUp, limitMs);
+    const timer = setTimeout(giveUp, probeLimitMs);
     signal?.addEventListener('abort', giveUp, { once: true });
     for (const name of ['stdout', 'stderr'] as const)
       child[name]?.setEncoding('utf8').on('data', (text: string) => {
