@@ -15,11 +15,17 @@ export interface RawRequest {
   body?: string;
 }
 
-export const initialize = message('initialize', {
-  protocolVersion: '2025-11-25',
-  capabilities: {},
-  clientInfo: { name: 'raw', version: '1' }
-});
+const latest = '2025-11-25';
+
+export const initialize = initializeWith(latest);
+
+function initializeWith(protocolVersion: string): string {
+  return message('initialize', {
+    protocolVersion,
+    capabilities: {},
+    clientInfo: { name: 'raw', version: '1' }
+  });
+}
 
 export function message(method: string, params: unknown = {}, id = 1): string {
   return JSON.stringify({ jsonrpc: '2.0', id, method, params });
@@ -69,8 +75,12 @@ export function ask(
 }
 
 /** A session by hand: its id. */
-export async function rawSession(server: StartedHttp): Promise<string> {
-  const { status, headers, text } = await ask(server, { body: initialize });
+export async function rawSession(
+  server: StartedHttp,
+  version = latest
+): Promise<string> {
+  const body = initializeWith(version);
+  const { status, headers, text } = await ask(server, { body });
   const id = headers['mcp-session-id'];
   if (typeof id !== 'string') throw new Error(`${status}: ${text}`);
   return id;

@@ -6,9 +6,9 @@ import { type Refusal, refuse } from './answer.ts';
 import { bodyOf } from './body.ts';
 import { type Gate, refusalOf } from './gate.ts';
 import {
-  batchRefusal,
   isInitialize,
   missingSession,
+  noBatches,
   unknownSession,
   withoutSession
 } from './post.ts';
@@ -57,8 +57,7 @@ async function lead(
   };
   const body = isPost ? await bodyOf(request, bodyBytes, goOn) : undefined;
   if (body && 'refusal' in body) return body.refusal;
-  const { 'mcp-session-id': id, 'mcp-protocol-version': version } =
-    request.headers;
+  const { 'mcp-session-id': id } = request.headers;
   if (body && id === undefined && isInitialize(body.value)) {
     if (!sessions.hasRoom()) return full(sessions.retrySeconds);
     await sessions.open(request, response, body.value);
@@ -68,8 +67,7 @@ async function lead(
     return body ? withoutSession(body.value) : missingSession;
   const session = sessions.find(String(id));
   if (!session) return unknownSession;
-  const batch = batchRefusal(body?.value, version?.toString());
-  if (batch) return batch;
+  if (Array.isArray(body?.value) && !session.hasBatches) return noBatches;
   await session.handle(request, response, body?.value);
   return undefined;
 }

@@ -1,4 +1,7 @@
-import { ClientRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  ClientRequestSchema,
+  SUPPORTED_PROTOCOL_VERSIONS
+} from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 import type { Refusal } from './answer.ts';
 
@@ -8,6 +11,10 @@ const messageSchema = z.looseObject({
   id: z.union([z.string(), z.number()]).optional()
 });
 
+const initializeSchema = z.looseObject({
+  params: z.looseObject({ protocolVersion: z.string() })
+});
+
 /** Every method that a client of this protocol may call. */
 const known = new Set<string>(
   ClientRequestSchema.options.flatMap(({ shape }) => [...shape.method.values])
@@ -15,6 +22,19 @@ const known = new Set<string>(
 
 /** From this revision on a message is sent alone. */
 const firstWithoutBatches = '2025-06-18';
+
+/**
+ * Whether the session that this message begins may send batches. What its
+ * requests say of a revision later on does not count: many say nothing.
+ */
+export function beginsWithBatches(initialize: unknown): boolean {
+  const asked = initializeSchema.safeParse(initialize).data;
+  const version = asked?.params.protocolVersion;
+  // Who asks for a revision that there is not gets the latest.
+  return SUPPORTED_PROTOCOL_VERSIONS.some(
+    (one) => one === version && one < firstWithoutBatches
+  );
+}
 
 export function isInitialize(message: unknown): boolean {
   return messageSchema.safeParse(message).data?.method === 'initialize';
@@ -44,16 +64,8 @@ export const unknownSession: Refusal = {
   message: 'Session not found. It has ended: initialize a new one.'
 };
 
-/** Why a batch is not taken, if it is one. */
-export function batchRefusal(
-  message: unknown,
-  version: string | undefined
-): Refusal | undefined {
-  return Array.isArray(message) && (version ?? '') >= firstWithoutBatches
-    ? {
-        status: 400,
-        code: -32600,
-        message: `Invalid Request: a batch. Since ${firstWithoutBatches} each message is sent alone.`
-      }
-    : undefined;
-}
+export const noBatches: Refusal = {
+  status: 400,
+  code: -32600,
+  message: `Invalid Request: a batch. Since ${firstWithoutBatches} each message is sent alone.`
+};

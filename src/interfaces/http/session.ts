@@ -8,6 +8,7 @@ interface SessionOptions {
   life: Life;
   idleMs: number;
   transport: StreamableHTTPServerTransport;
+  hasBatches: boolean;
 }
 
 /**
@@ -19,6 +20,8 @@ export class Session {
   /** Unique in this process, and no secret, as the session's id is. */
   readonly name: string;
   readonly life: Life;
+  /** Whether its revision of the protocol has batches. */
+  readonly hasBatches: boolean;
   readonly #transport: StreamableHTTPServerTransport;
   readonly #idleMs: number;
   readonly #ending = new AbortController();
@@ -28,8 +31,9 @@ export class Session {
   #idleSince = performance.now();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ name, life, idleMs, transport }: SessionOptions) {
+  constructor({ name, life, idleMs, transport, hasBatches }: SessionOptions) {
     this.name = name;
+    this.hasBatches = hasBatches;
     this.#idleMs = idleMs;
     this.#transport = transport;
     this.life = {

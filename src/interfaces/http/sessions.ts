@@ -5,6 +5,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { logProblem } from '../../log.ts';
 import type { Life } from '../mcp/lifecycle.ts';
+import { beginsWithBatches } from './post.ts';
 import { Session } from './session.ts';
 
 interface SessionsOptions {
@@ -88,7 +89,14 @@ export class Sessions {
       sessionIdGenerator: () => id,
       onsessioninitialized: () => void this.#open.set(id, session)
     });
-    const session = new Session({ name, life, idleMs, transport });
+    const hasBatches = beginsWithBatches(message);
+    const session = new Session({
+      name,
+      life,
+      idleMs,
+      transport,
+      hasBatches
+    });
     this.#names.add(name);
     session.ended.addEventListener('abort', () => {
       this.#names.delete(name);

@@ -142,21 +142,39 @@ describe('with a session', () => {
       expect(await status(version), version).toBe(400);
   });
 
-  test('a batch is taken where the protocol has batches, and no other', async () => {
+  test('a batch is taken where its revision has batches, and no other', async () => {
     const body = `[${message('ping', {}, 1)},${message('tools/list', {}, 2)}]`;
-    const batch = (version: string) =>
-      ask(server, {
-        headers: { ...headers, 'mcp-protocol-version': version },
-        body
-      });
-    const { status, text } = await batch('2025-03-26');
-    expect(status).toBe(200);
-    expect(text).toContain('"id":1');
-    expect(text).toContain('"id":2');
+    // With the header that says a revision, and without it.
+    const batches = async (version: string) => {
+      const own = { 'mcp-session-id': await rawSession(server, version) };
+      const named = { ...own, 'mcp-protocol-version': version };
+      return [
+        await ask(server, { headers: own, body }),
+        await ask(server, { headers: named, body })
+      ];
+    };
+    for (const version of ['2025-03-26', '2024-11-05'])
+      for (const { status, text } of await batches(version)) {
+        expect(status, version).toBe(200);
+        expect(text).toContain('"id":1');
+        expect(text).toContain('"id":2');
+      }
     for (const version of ['2025-06-18', '2025-11-25'])
-      expect((await batch(version)).status, version).toBe(400);
+      for (const { status, text } of await batches(version)) {
+        expect(status, version).toBe(400);
+        expect(JSON.parse(text)).toMatchObject({ error: { code: -32600 } });
+      }
+    // Who asks for a revision that there is not has the latest.
+    const unknown = {
+      'mcp-session-id': await rawSession(server, '2020-01-01')
+    };
+    expect((await ask(server, { headers: unknown, body })).status).toBe(400);
+    const early = {
+      'mcp-session-id': await rawSession(server, '2025-03-26')
+    };
     const many = `[${Array(101).fill(message('ping')).join(',')}]`;
-    expect((await ask(server, { headers, body: many })).status).toBe(400);
+    const refused = await ask(server, { headers: early, body: many });
+    expect(refused.status).toBe(400);
   });
 
   test('DELETE ends it, once', async () => {
