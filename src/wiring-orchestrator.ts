@@ -35,7 +35,11 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
   const { state, registry, processes, roles, newId } = around;
   const { workspace, orchestrator: settings } = config;
   const store = new WorkerStore(state, processes);
-  const terminal = createTerminal({ workspace, programs: distDirectory() });
+  const terminal = createTerminal({
+    workspace,
+    programs: distDirectory(),
+    above: () => processes.ancestors().map(({ identity }) => identity.pid)
+  });
   const launch = new WorkerLaunch({
     registry,
     processes,

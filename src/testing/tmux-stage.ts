@@ -33,7 +33,11 @@ export interface TmuxStage {
   environment: NodeJS.ProcessEnv;
   /** Runs tmux on the server, and gives what it says without its last end. */
   tmux: (...args: string[]) => string;
-  terminal: (environment?: NodeJS.ProcessEnv) => Terminal;
+  terminal: (
+    environment?: NodeJS.ProcessEnv,
+    /** The processes that it descends from. */
+    above?: () => number[]
+  ) => Terminal;
   /** Opens this many agents' panes, one after the other: `a1` and so on. */
   openMany: (terminal: Terminal, count: number) => Promise<PaneRef[]>;
   panes: () => ShownPane[];
@@ -71,10 +75,11 @@ export function tmuxStage(width = 120, height = 36): TmuxStage {
     socket,
     environment,
     tmux,
-    terminal: (changed = {}) =>
+    terminal: (changed = {}, above = () => []) =>
       createTerminal({
         workspace: path,
         programs,
+        above,
         environment: { ...environment, ...changed }
       }),
     openMany: async (terminal, count) => {

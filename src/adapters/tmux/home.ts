@@ -12,20 +12,28 @@ export interface Home {
   workspace: string;
   /** The session that is ours; undefined inside tmux. */
   ownSession: string | undefined;
+  /** The processes that we descend from, and we; nearest first. */
+  lineage: () => number[];
 }
 
 export function homeOf(
   workspace: string,
-  environment: NodeJS.ProcessEnv
+  environment: NodeJS.ProcessEnv,
+  above: () => number[]
 ): Home {
   const hash = createHash('sha256').update(realpathSync(workspace));
   const digits = hash.digest('hex').slice(0, 6);
-  const socket = terminalOf(environment)?.socket;
+  const socket = socketOf(environment);
+  let lineage: number[] | undefined;
   return {
     socket: socket ?? '',
     environment,
     workspace: digits,
-    ownSession: socket === undefined ? `troupe-${digits}` : undefined
+    ownSession: socket === undefined ? `troupe-${digits}` : undefined,
+    lineage: () => {
+      lineage ??= [process.pid, ...above()];
+      return lineage;
+    }
   };
 }
 
@@ -33,12 +41,13 @@ export function homeOf(
  * The panes of the window where a new one opens, in order: empty outside tmux
  * while our session is not there.
  * @throws HostError `terminal_failed` when we were started in a terminal that
- *   has gone
+ *   has gone, or in nobody knows which pane of it
  */
 export function homePanes(home: Home, rows: PaneRow[]): PaneRow[] {
   const window = windowOf(home, rows);
   if (window !== undefined) return panesOf(rows, window);
   if (home.ownSession !== undefined) return [];
+  if (rows.length > 0) throw paneUnknown(home);
   throw new HostError(
     'terminal_failed',
     `The tmux session in which troupe was started is gone (${home.socket}).`,
@@ -58,16 +67,32 @@ function windowOf(home: Home, rows: PaneRow[]): string | undefined {
     return (withAgents ?? own.find((row) => row.isShown))?.window;
   }
   const { TMUX_PANE: pane } = home.environment;
-  const session = terminalOf(home.environment)?.session;
-  const here =
-    rows.find((row) => row.pane === pane) ??
-    rows.find((row) => row.session === session && row.isShown);
-  return here?.window;
+  const told = rows.find((row) => row.pane === pane);
+  return (told ?? ancestorAmong(home, rows))?.window;
+}
+
+/** The pane whose process we descend from, which needs no variable. */
+function ancestorAmong(home: Home, rows: PaneRow[]): PaneRow | undefined {
+  const alive = rows.filter((row) => !row.isDead);
+  for (const pid of home.lineage()) {
+    const found = alive.find((row) => row.panePid === pid);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+/** Whatever window is shown may be anybody's. */
+function paneUnknown({ socket, environment }: Home): HostError {
+  const { TMUX_PANE: pane } = environment;
+  return new HostError(
+    'terminal_failed',
+    `Nothing says in which pane troupe was started: TMUX_PANE is ${pane ? `${JSON.stringify(pane.slice(0, 50))}, which is no pane of ${socket}` : 'not set'}.`,
+    'Hand TMUX and TMUX_PANE on to troupe as they are in its pane, or neither: then agents open in a session of their own.'
+  );
 }
 
 /** TMUX is `<socket>,<pid of the server>,<number of the session>`. */
-function terminalOf({ TMUX }: NodeJS.ProcessEnv) {
+function socketOf({ TMUX }: NodeJS.ProcessEnv): string | undefined {
   if (!TMUX) return undefined;
-  const [, socket = TMUX, number = ''] = /^(.*),\d+,\$?(\d+)$/.exec(TMUX) ?? [];
-  return { socket, session: `$${number}` };
+  return /^(.*),\d+,\$?\d+$/.exec(TMUX)?.[1] ?? TMUX;
 }

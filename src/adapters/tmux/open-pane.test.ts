@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterEach, beforeEach, describe, expect } from 'vitest';
 import {
   type ShownPane,
   type TmuxStage,
@@ -42,21 +42,52 @@ testTmux(
   }
 );
 
-testTmux(
-  'without its own pane it opens in the active window of its session',
-  async () => {
+describe('without the number of its own pane', () => {
+  const wrong = [undefined, '', '%99', 'main', '%0 '];
+
+  testTmux('one opens where the processes above it run', async () => {
     const { tmux } = stage;
+    const [home] = stage.panes();
+    const pid = Number(tmux('display', '-p', '-t', 'main:', '#{pane_pid}'));
     tmux('new-window', '-t', 'main', 'exec cat');
-    tmux('new-session', '-d', '-s', 'other', 'exec cat');
-    const shown = tmux('display-message', '-p', '-t', 'main:', '#{window_id}');
-    for (const pane of ['', '%99']) {
-      const terminal = stage.terminal({ TMUX_PANE: pane });
-      const ref = await terminal.open(request(stage, `a${pane}`));
+    for (const [index, pane] of wrong.entries()) {
+      const above = () => [process.pid, pid];
+      const terminal = stage.terminal({ TMUX_PANE: pane }, above);
+      const ref = await terminal.open(request(stage, `a${index}`));
       const found = stage.panes().find(({ id }) => id === ref.paneId);
-      expect(found?.window).toBe(shown);
+      expect(found?.window).toBe(home?.window);
     }
-  }
-);
+  });
+
+  testTmux('none opens when no pane is above it either', async () => {
+    stage.tmux('new-window', '-t', 'main', 'exec cat');
+    const before = stage.snapshot();
+    for (const pane of wrong) {
+      const terminal = stage.terminal({ TMUX_PANE: pane });
+      await expect(terminal.open(request(stage, 'a'))).rejects.toMatchObject({
+        code: 'terminal_failed',
+        message: expect.stringContaining('TMUX_PANE')
+      });
+      expect(await terminal.panes([])).toEqual([]);
+    }
+    expect(stage.snapshot()).toBe(before);
+  });
+
+  testTmux('the process of a pane that has ended counts for none', async () => {
+    const { tmux } = stage;
+    tmux('set-option', '-g', 'remain-on-exit', 'on');
+    tmux('new-window', '-t', 'main', 'exec true');
+    const dead = () =>
+      tmux('list-panes', '-aF', '#{pane_dead} #{pane_pid}')
+        .split('\n')
+        .find((line) => line.startsWith('1 '));
+    const [, pid] = (await until('the pane to end', dead)).split(' ');
+    const terminal = stage.terminal({ TMUX_PANE: '' }, () => [Number(pid)]);
+    await expect(terminal.open(request(stage, 'a'))).rejects.toMatchObject({
+      code: 'terminal_failed'
+    });
+  });
+});
 
 testTmux('a terminal that has gone is a clear error', async () => {
   const terminal = stage.terminal();

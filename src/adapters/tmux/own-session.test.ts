@@ -127,7 +127,12 @@ testTmux('users who end sessions that nobody watches keep ours', async () => {
 });
 
 function terminalOf(workspace = path) {
-  return createTerminal({ workspace, programs, environment });
+  return createTerminal({
+    workspace,
+    programs,
+    environment,
+    above: () => []
+  });
 }
 
 function request(agentId: string) {

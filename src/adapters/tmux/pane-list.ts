@@ -5,6 +5,8 @@ export interface PaneRow {
   /** Of the server: the same one may be known by several sockets. */
   server: string;
   pane: string;
+  /** The first process in it; of a dead pane, who has had that number. */
+  panePid: number;
   window: string;
   session: string;
   sessionName: string;
@@ -26,6 +28,7 @@ export interface PaneRow {
 const fields = [
   'pid',
   'pane_id',
+  'pane_pid',
   'window_id',
   'session_id',
   'window_width',
@@ -74,7 +77,7 @@ export function markOf(agentId: string): string {
 }
 
 function parseRow(line: string): PaneRow {
-  const [server = '', pane = '', window = '', session = '', ...more] =
+  const [server = '', pane = '', pid, window = '', session = '', ...more] =
     line.split(' ');
   const [width, height, layout = '', zoomed, shown, active, dead, ...rest] =
     more;
@@ -82,6 +85,7 @@ function parseRow(line: string): PaneRow {
   return {
     server,
     pane,
+    panePid: Number(pid),
     window,
     session,
     sessionName: sessionName.join(' '),

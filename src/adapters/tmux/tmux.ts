@@ -19,6 +19,8 @@ export interface TerminalSettings {
   workspace: string;
   /** The folder of the reaper. */
   programs: string;
+  /** The processes that we descend from, nearest first. */
+  above: () => number[];
   environment?: NodeJS.ProcessEnv;
 }
 
@@ -35,12 +37,13 @@ const endedLine = '(this agent has ended)';
 export function createTerminal({
   workspace,
   programs,
+  above,
   environment = process.env
 }: TerminalSettings): Terminal {
   let found: Home | undefined;
   // Looked for when it is needed, which a start of the server is not.
   const homeNow = () => {
-    found ??= homeOf(workspace, environment);
+    found ??= homeOf(workspace, environment, above);
     return found;
   };
   const reaper = join(programs, 'reaper.cjs');
