@@ -1,7 +1,7 @@
 import { blocksBack } from '../core/audit/journal-blocks.ts';
 import { type JournalFiles, totalSize } from '../core/audit/journal-files.ts';
 import { JournalReader } from '../core/audit/journal-reader.ts';
-import { parseRecord } from '../core/audit/parse-record.ts';
+import { holdsRecord } from '../core/audit/parse-record.ts';
 
 /** The journal's end, and what goes on from there. */
 export interface LastLines {
@@ -27,7 +27,7 @@ export function lastLines(files: JournalFiles, count: number): LastLines {
     if (isOpen) offset -= Buffer.byteLength(rest);
     while (lines.length < count && texts.length > 0) {
       const text = texts.pop() ?? '';
-      if (parseRecord(text)) lines.push(text);
+      if (holdsRecord(text)) lines.push(text);
     }
     if (lines.length >= count) break;
   }
@@ -37,7 +37,7 @@ export function lastLines(files: JournalFiles, count: number): LastLines {
     newLines: async () => {
       const fresh: string[] = [];
       await reader.read((line) => {
-        if (parseRecord(line)) fresh.push(line);
+        if (holdsRecord(line)) fresh.push(line);
       });
       return fresh;
     }

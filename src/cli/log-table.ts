@@ -1,5 +1,6 @@
-import { z } from 'zod';
 import { utc } from '../core/audit/entry.ts';
+import type { JournalRecord } from '../core/audit/journal.ts';
+import { parseRecord } from '../core/audit/parse-record.ts';
 import type { Host } from '../host.ts';
 import { amount } from './amounts.ts';
 import { colorsFor, statusColor } from './output.ts';
@@ -15,74 +16,34 @@ const shownColumns: Column[] = [
   { heading: 'WHAT', least: 14 }
 ];
 
-const basics = { at: z.iso.datetime(), agent_id: z.string() };
-const status = z.enum([
-  'completed',
-  'failed',
-  'timeout',
-  'canceled',
-  'interrupted'
-]);
-
-/** What the table shows of a record. Anybody may have edited the file. */
-const shownRecord = z.discriminatedUnion('type', [
-  z.object({
-    ...basics,
-    type: z.literal('spawned'),
-    engine: z.string(),
-    task: z.string()
-  }),
-  z.object({
-    ...basics,
-    type: z.literal('cancel_requested'),
-    reason: z.string().nullable()
-  }),
-  z.object({
-    ...basics,
-    type: z.literal('cleaned'),
-    bytes: z.number(),
-    completed_at: z.string().nullable()
-  }),
-  z.object({
-    ...basics,
-    type: z.literal('finished'),
-    status,
-    duration_ms: z.number(),
-    cost_usd: z.number().nullable(),
-    error: z.string().nullable()
-  })
-]);
-
-type ShownRecord = z.output<typeof shownRecord>;
+type Stored = Pick<Host, 'store'>;
 
 /** Lines of the journal as a table for people. */
-export function logTable(host: Host, lines: string[]): string {
+export function logTable(host: Stored, lines: string[]): string {
   return table(shownColumns, rowsOf(host, lines));
 }
 
 /** The same without heading. */
-export function logLines(host: Host, lines: string[]): string {
+export function logLines(host: Stored, lines: string[]): string {
   return alignedRows(shownColumns, rowsOf(host, lines));
 }
 
-function rowsOf(host: Host, lines: string[]): Cell[][] {
-  const records = lines.map(
-    (line) => shownRecord.safeParse(JSON.parse(line)).data
-  );
+function rowsOf({ store }: Stored, lines: string[]): Cell[][] {
+  const records = lines.map(parseRecord);
   const spawned = new Map(
     records.flatMap((record) =>
       record?.type === 'spawned' ? [[record.agent_id, record.engine]] : []
     )
   );
   const engineOf = (id: string) =>
-    spawned.get(id) ?? host.store.recordOf(id)?.engine ?? '-';
+    spawned.get(id) ?? store.recordOf(id)?.engine ?? '-';
   return records.map((record, index) =>
     record ? rowOf(record, engineOf) : unknownRow(lines[index] ?? '')
   );
 }
 
 function rowOf(
-  record: ShownRecord,
+  record: JournalRecord,
   engineOf: (agentId: string) => string
 ): Cell[] {
   return [
@@ -95,11 +56,12 @@ function rowOf(
   ];
 }
 
+/** Of a kind that a later version knows. */
 function unknownRow(line: string): Cell[] {
   return ['-', '?', '-', '-', line];
 }
 
-function eventOf(record: ShownRecord): Cell {
+function eventOf(record: JournalRecord): Cell {
   const colors = colorsFor(process.stdout);
   switch (record.type) {
     case 'spawned':
@@ -113,7 +75,7 @@ function eventOf(record: ShownRecord): Cell {
   }
 }
 
-function whatOf(record: ShownRecord): string {
+function whatOf(record: JournalRecord): string {
   switch (record.type) {
     case 'spawned':
       return record.task;

@@ -1,6 +1,6 @@
-import { appendFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createLog, type TestLog } from '../../testing/logged-agents.ts';
+import type { EndStatus } from '../../core/runs/run.ts';
+import { createLog, endOf, type TestLog } from '../../testing/logged-agents.ts';
 import { DaySum } from './day-sum.ts';
 
 let log: TestLog;
@@ -11,18 +11,11 @@ beforeEach(() => {
 
 afterEach(() => log.workspace.remove());
 
-/** A line as the journal has it, of an agent that ended at a time. */
-function finished(at: string, status: string, cost: number | null): void {
-  const record = { type: 'finished', agent_id: '1a2b3c4d', status };
-  const times = { at, completed_at: at, cost_usd: cost };
-  const line = JSON.stringify({
-    writer: 'w',
-    n: 0,
-    prev: '',
-    ...times,
-    ...record
-  });
-  appendFileSync(log.journal.path, `\n${line}\n`);
+/** An agent ends at a time. */
+function finished(at: string, status: EndStatus, cost: number | null): void {
+  const time = new Date(at);
+  const end = { ...endOf(1), completed_at: time.toISOString() };
+  log.journal.append({ ...end, status, cost_usd: cost }, time);
 }
 
 test('sums up what ended on its day, before and after it began to look', async () => {

@@ -1,4 +1,5 @@
 import { firstLink, hashOf } from './journal.ts';
+import { canBeRecord, parseLine } from './parse-record.ts';
 
 export interface ChainHead {
   writer: string;
@@ -60,11 +61,12 @@ export class Chains {
 
   take(text: string, at: Line): void {
     this.#place = at;
-    const value = parse(text);
+    const value = parseLine(text);
     const link = linkIn(value);
     if (link) {
       this.records += 1;
       this.#follow({ ...link, at, hash: hashOf(text) });
+      if (!canBeRecord(value)) this.#tell(at, 'is not a record');
       // A part of a record is never whole JSON.
     } else if (value === undefined && this.#isTorn(text)) this.torn += 1;
     else this.#tell(at, 'is not a record');
@@ -164,21 +166,15 @@ function cutOf(noted: ChainHead, last: ReadLink | undefined) {
   return undefined;
 }
 
-/** Undefined for what is no JSON. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function linkIn(value: unknown): Link | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const writer: unknown = Reflect.get(value, 'writer');
   const n: unknown = Reflect.get(value, 'n');
   const prev: unknown = Reflect.get(value, 'prev');
+  // The name is shown, and the number counted with.
   return typeof writer === 'string' &&
+    /^[0-9a-f]{8}$/.test(writer) &&
+    Number.isSafeInteger(n) &&
     typeof n === 'number' &&
     typeof prev === 'string'
     ? { writer, n, prev }

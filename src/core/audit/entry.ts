@@ -87,13 +87,17 @@ function factsOf(
     `Tools: ${spawned.tools === null ? 'none' : oneLine(spawned.tools, 120)}`
   ];
   if (spawned.kind === 'cli')
-    facts.push(`Access: ${spawned.access} (${spawned.enforcement})`);
-  if (spawned.continues) facts.push(`Continues: \`#${spawned.continues}\``);
+    facts.push(
+      `Access: ${oneLine(spawned.access, 20)} (${oneLine(spawned.enforcement, 20)})`
+    );
+  if (spawned.continues)
+    facts.push(`Continues: \`#${oneLine(spawned.continues, 20)}\``);
   if (spawned.squad) {
     const { squadId, roleId } = spawned.squad;
-    facts.push(`Squad: \`${squadId}\` (${oneLine(roleId, 60)})`);
+    facts.push(`Squad: \`${oneLine(squadId, 60)}\` (${oneLine(roleId, 60)})`);
   }
-  if (spawned.parent) facts.push(`Spawned by: \`#${spawned.parent}\``);
+  if (spawned.parent)
+    facts.push(`Spawned by: \`#${oneLine(spawned.parent, 20)}\``);
   return facts.join(' | ');
 }
 

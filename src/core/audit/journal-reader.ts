@@ -1,7 +1,7 @@
 import { LineReader } from '../state/line-reader.ts';
 import { maximumRecordBytes } from './journal.ts';
 import type { JournalFile, JournalFiles, Place } from './journal-files.ts';
-import { parseRecord } from './parse-record.ts';
+import { holdsRecord } from './parse-record.ts';
 
 /** Told where the line ends: in the journal, and in its file. */
 type OnLine = (
@@ -64,8 +64,7 @@ export class JournalReader {
         await handle.close();
       }
       // Nobody will end its last line, unless it is being written just now.
-      if (!isCurrent)
-        reader.takeRest(take, (line) => parseRecord(line) !== undefined);
+      if (!isCurrent) reader.takeRest(take, holdsRecord);
     }
   }
 

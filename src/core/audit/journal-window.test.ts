@@ -53,8 +53,9 @@ test('an end that comes late is found beside the beginning', async () => {
   const window = await openWhole();
   expect(window.recordsOf(entryIn(window, 0)).finished).toBe(undefined);
   await log.rotate();
+  const at = new Date().toISOString();
   // Bytes that are no UTF-8, and a last line without its newline.
-  const [head, tail] = JSON.stringify(endOf(0)).split('answer');
+  const [head, tail] = JSON.stringify({ at, ...endOf(0) }).split('answer');
   appendFileSync(log.path, Buffer.from(`\n${head}`));
   appendFileSync(log.path, Buffer.from([0xff, 0xfe, 0xfd]));
   appendFileSync(log.path, Buffer.from(`${tail}`));

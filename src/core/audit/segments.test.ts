@@ -140,7 +140,8 @@ test('a reader is told every line once, late ones when they come', async () => {
 test('a line that was torn by a rotation is told when it is whole', async () => {
   const reader = new JournalReader(new JournalFiles(log.path));
   log.run(0, 1);
-  const line = JSON.stringify(spawnOf(7));
+  const at = new Date().toISOString();
+  const line = JSON.stringify({ at, ...spawnOf(7) });
   appendFileSync(log.path, line.slice(0, 50));
   expect(await agentsIn(reader)).toEqual([0, 0]);
   await log.rotate();

@@ -145,7 +145,7 @@ test('a journal that is gone whole is found by its heads', async () => {
 
 test('an end rewritten with fitting links is found by the head', async () => {
   change((lines) => lines.slice(0, -2));
-  const line = '{"writer":"W","n":5,"prev":"P","at":"","type":"spawned"}';
+  const line = `{"writer":"W","n":5,"prev":"P","at":"2026-01-01T00:00:00.000Z","type":"cancel_requested","agent_id":"${agentId(5)}","reason":null}`;
   const head = (await verify()).heads[0];
   const forged = line
     .replace('W', log.journal.writer)
