@@ -76,6 +76,15 @@ testTmux('a session that has ended is made again', async () => {
   expect(shownPanes(tmux).map(({ agent }) => agent)).toEqual(['a2']);
 });
 
+testTmux('a tmux server that has no session is given ours', async () => {
+  tmux('new-session', '-d', ';', 'set', '-g', 'exit-empty', 'off');
+  tmux('kill-session');
+  const terminal = terminalOf();
+  expect(await terminal.panes([])).toEqual([]);
+  await terminal.open(request('a1'));
+  expect(shownPanes(tmux).map(({ agent }) => agent)).toEqual(['a1']);
+});
+
 testTmux('agents stay together in the window that has some', async () => {
   const terminal = terminalOf();
   await terminal.open(request('a1'));

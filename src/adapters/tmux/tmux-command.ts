@@ -68,11 +68,11 @@ export function runTmux(call: TmuxCall): Promise<string> {
   });
 }
 
-/** Nothing listens there: never started, ended, or just ending. */
+/** Nothing listens there (never started, ended, ending), or has no session. */
 export function isServerGone(error: unknown): boolean {
   return saysOf(
     error,
-    /no server running|\((No such file|Connection refused|Not a directory)|server exited|lost server/
+    /no server running|\((No such file|Connection refused|Not a directory)|server exited|lost server|no current target/
   );
 }
 
