@@ -37,6 +37,13 @@ export async function deadHolder(): Promise<Holder> {
   return asHolder({ ...thisProcess(), pid, start: entry.start });
 }
 
+/** The number of a process that was there: what another program wrote down. */
+export async function endedPid(): Promise<number> {
+  const child = spawn('true', { stdio: 'ignore' });
+  await once(child, 'exit');
+  return child.pid ?? 0;
+}
+
 /** One who has ended, and whose parent does not want to know it. */
 export async function zombieHolder() {
   const parent = spawn('sh', ['-c', 'true & exec sleep 100'], {

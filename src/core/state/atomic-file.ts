@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../errors.ts';
+import { isRunning } from './is-running.ts';
 
 const { O_NONBLOCK, O_RDONLY } = constants;
 
@@ -178,16 +179,7 @@ export function leftoversIn(directory: string, now = Date.now()): string[] {
     const path = join(directory, name);
     const file = statSync(path, { throwIfNoEntry: false });
     if (!file) return [];
-    const limit = isAlive(Number(pid)) ? longestMs : temporaryMs;
+    const limit = isRunning(Number(pid)) ? longestMs : temporaryMs;
     return now - file.mtimeMs > limit ? [path] : [];
   });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return errnoOf(error) === 'EPERM';
-  }
 }

@@ -68,20 +68,6 @@ describe.concurrent('after ten seconds one is told', () => {
     expect(entriesIn(arena).get('one')).toBe(1);
   }, 60_000);
 
-  for (const [title, text] of [
-    ['of another program', '{"pid":1,"createdAt":"2025-01-01T00:00:00.000Z"}'],
-    ['that is empty', '']
-  ] as const)
-    test(`of a lock ${title}, which stays as it is`, async ({ expect }) => {
-      const arena = contest.arena(title);
-      writeFileSync(join(arena, 'lock'), text);
-      const error = await errorOf(lockIn(arena));
-      expect(error.code).toBe('state_locked');
-      expect(error.message).toContain(join(arena, 'lock'));
-      expect(error.hint).toContain('remove lock');
-      expect(textOf(arena)).toBe(text);
-    }, 60_000);
-
   test('of a lock of another machine, which stays as it is', async ({
     expect
   }) => {

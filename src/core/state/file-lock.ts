@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, linkSync, readdirSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errnoOf, HostError } from '../errors.ts';
 import type { Processes } from '../runs/ports.ts';
 import { createOnce, remove, removeLeftovers } from './atomic-file.ts';
 import { ensureDirectory } from './directories.ts';
-import { findHolder, type Holder } from './lock-holder.ts';
+import { lockedByForeigner, lockedByMany, lockedByOne } from './lock-error.ts';
+import {
+  type Found,
+  findHolder,
+  type Holder,
+  isLeftOver
+} from './lock-holder.ts';
 
 export type Witnesses = Pick<Processes, 'self' | 'liveness'>;
 
@@ -22,11 +28,13 @@ const suspicionMs = 20;
  * hard link to a file that tells who the process is, so that it appears whole
  * or not at all, and costs one system call. Nothing about it is a matter of
  * time: only a holder that is dead loses it, never one that is slow, paused
- * or on another machine.
+ * or on another machine. Only for what another program wrote in its place,
+ * which says less of itself, age counts as well.
  *
  * Two who find a dead holder must not both remove the lock, as the second
  * would remove the lock of who came next. So the right to remove it is a file
- * too, named for the dead holder and created exclusively; a holder's name is
+ * too, named for the dead holder, or for the file of another program by its
+ * inode and the time of its last change, and created exclusively; a name is
  * never used again, so who has the right and still finds that name may remove
  * the lock. A dead owner of that right is succeeded in the same way.
  *
@@ -115,11 +123,10 @@ export class FileLock {
       }
       if (now - suspected >= suspicionMs) {
         suspected = now + 10 * suspicionMs;
-        if (this.#isDead(found.holder) && this.#removeLockOf(found.holder))
-          continue;
+        if (this.#isOver(found) && this.#removeLock(found.name)) continue;
       }
       if (now - since > patienceMs || now - began > longestMs)
-        throw this.#locked(found.holder, now - since);
+        throw this.#locked(found, now - since);
       await delay(1 + Math.random() * Math.min(20, 2 + (now - began) / 10));
     }
     if (isFirst) this.#sweep();
@@ -162,12 +169,16 @@ export class FileLock {
     return holder !== undefined && this.#with.liveness(holder) === 'dead';
   }
 
+  #isOver(found: Found): boolean {
+    return found.holder ? this.#isDead(found.holder) : isLeftOver(found);
+  }
+
   /** False when somebody else is about to. */
-  #removeLockOf({ nonce }: Holder): boolean {
-    const right = this.#takeRight(join(this.#directory, `reap.${nonce}`));
+  #removeLock(name: string): boolean {
+    const right = this.#takeRight(join(this.#directory, `reap.${name}`));
     if (right === undefined) return false;
     try {
-      if (findHolder(this.path)?.holder?.nonce === nonce) {
+      if (findHolder(this.path)?.name === name) {
         remove(this.path);
         this.takeovers += 1;
       }
@@ -204,41 +215,20 @@ export class FileLock {
     const names = readdirSync(this.#directory);
     // Looked up after them: a dead holder's name in the lock, once it is
     // gone from there, never comes again, and no right to remove it is needed.
-    const current = findHolder(this.path)?.holder?.nonce;
+    const current = findHolder(this.path)?.name;
     for (const name of names) {
       const path = join(this.#directory, name);
-      const [kind = '', nonce] = name.split('.');
-      if (kind === 'reap' && nonce !== current) remove(path);
+      const [kind = '', owner] = name.split('.');
+      if (kind === 'reap' && owner !== current) remove(path);
       if (!/^\d+\.[0-9a-f]{16}$/.test(name)) continue;
       if (this.#isDead(findHolder(path)?.holder)) remove(path);
     }
   }
 
-  #locked(holder: Holder | undefined, heldMs: number): HostError {
-    const name = basename(this.path);
-    const seconds = Math.round(heldMs / 1000);
-    if (!holder)
-      return new HostError(
-        'state_locked',
-        `${this.path} is held by a program that is not ours.`,
-        `Nothing was recorded. End that program, or remove ${name} when there is none, and call again.`
-      );
-    if (heldMs < patienceMs)
-      return new HostError(
-        'state_locked',
-        `${this.path} was held by one process after the other for ${longestMs / 1000} s.`,
-        'Nothing was recorded. Very many want it just now: call again.'
-      );
-    const [host = 'an unknown machine'] = holder.place.split(' ');
-    return new HostError(
-      'state_locked',
-      `Process ${holder.pid} on ${host} has held ${this.path} for ${seconds} s.`,
-      {
-        alive:
-          'Nothing was recorded. It may be paused or very busy: call again.',
-        dead: 'Nothing was recorded. It has ended, and another process, perhaps paused, is about to remove its lock: call again.',
-        unknown: `Nothing was recorded. Whether it still runs cannot be seen from here: if not, remove ${name} and call again.`
-      }[this.#with.liveness(holder)]
-    );
+  #locked(found: Found, heldMs: number): HostError {
+    const { holder } = found;
+    if (!holder) return lockedByForeigner(this.path, found);
+    if (heldMs < patienceMs) return lockedByMany(this.path, longestMs);
+    return lockedByOne(this.path, holder, heldMs, this.#with);
   }
 }
