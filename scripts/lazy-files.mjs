@@ -14,7 +14,7 @@ const sdks = 'plugins/sdk';
 export const packages = {
   '@clack/prompts': '*',
   '@pydantic/genai-prices': '{ calcPrice }',
-  cosmiconfig: '{ cosmiconfig }',
+  cosmiconfig: '{ defaultLoaders }',
   eta: '{ Eta }',
   'jsonc-parser': '*',
   'smol-toml': '*',

@@ -8,6 +8,8 @@ const troupe = join(import.meta.dirname, '..', '..', 'dist', 'troupe.cjs');
 export interface CommandOptions {
   /** Without it, stdin is empty. */
   stdin?: string;
+  /** Other than the workspace. */
+  cwd?: string;
   env?: Record<string, string>;
 }
 
@@ -65,7 +67,7 @@ export function startCommand(
   options: CommandOptions = {}
 ): RunningCommand {
   const child = spawn(process.execPath, [troupe, ...args], {
-    cwd: workspace.path,
+    cwd: options.cwd ?? workspace.path,
     stdio: ['pipe', 'pipe', 'pipe'],
     env: testEnvironment(workspace, options.env)
   });
