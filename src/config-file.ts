@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
+import { lstatSync, readFileSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { isObject } from './config-overrides.ts';
-import { HostError, messageOf } from './core/errors.ts';
+import { errnoOf, HostError, messageOf } from './core/errors.ts';
 import { readIfThere } from './core/state/atomic-file.ts';
 
 interface Found {
@@ -23,29 +23,32 @@ export async function readConfigFile(
   if (asked !== undefined) {
     // It may be a pipe of the user's shell.
     const text = (file: string) => readFileSync(file, 'utf8');
-    return readWith(text, resolve(asked));
+    return foundIn(resolve(asked), text);
   }
   for (const place of places) {
-    const found = await readWith(textIfThere, join(workspace, place));
+    const read = place === packageName ? textOfPackage : textIfThere;
+    const found = await foundIn(join(workspace, place), read);
     if (found.value !== undefined && found.value !== null) return found;
   }
   return { file: undefined, value: {} };
 }
 
+const packageName = 'package.json';
+
 const places = [
-  'package.json',
+  packageName,
   '.trouperc',
   ...['.trouperc', '.config/trouperc', 'troupe.config'].flatMap((name) =>
     ['json', 'yaml', 'yml', 'js', 'mjs', 'cjs'].map((form) => `${name}.${form}`)
   )
 ];
 
-async function readWith(
-  textOf: (file: string) => string | undefined,
-  file: string
+async function foundIn(
+  file: string,
+  read: (file: string) => string | undefined
 ): Promise<Found> {
   try {
-    return { file, value: await contentOf(file, textOf(file) ?? '') };
+    return { file, value: await contentOf(file, textOf(file, read) ?? '') };
   } catch (error) {
     const reason = withoutFrame(messageOf(error));
     throw new HostError(
@@ -56,10 +59,68 @@ async function readWith(
   }
 }
 
-/** The file of a project counts only where it speaks of troupe. */
+/** @throws Error that says in words why somebody's file cannot be read */
+function textOf(
+  file: string,
+  read: (file: string) => string | undefined
+): string | undefined {
+  try {
+    return read(file);
+  } catch (error) {
+    throw new Error(whyUnreadable(file, error));
+  }
+}
+
+function whyUnreadable(file: string, error: unknown): string {
+  const code = errnoOf(error);
+  switch (code) {
+    case 'ENOENT':
+      return isThere(file) ? nowhere : `it is not there (${code})`;
+    case 'ELOOP':
+      return nowhere;
+    case 'EISDIR':
+    case undefined:
+      return 'it is no regular file';
+    case 'EACCES':
+    case 'EPERM':
+      return `its permissions keep it from being read (${code})`;
+    default:
+      return messageOf(error);
+  }
+}
+
+const nowhere = 'it is a link that leads nowhere';
+
+/** Somebody who put something there did not mean the defaults. */
 function textIfThere(file: string): string | undefined {
   const text = readIfThere(file);
-  return isPackage(file) && !text?.includes('"troupe"') ? undefined : text;
+  // It throws, and says why.
+  return text === undefined && isThere(file)
+    ? readFileSync(file, 'utf8')
+    : text;
+}
+
+/** A link, too, wherever it leads. */
+function isThere(file: string): boolean {
+  try {
+    lstatSync(file);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A project's own file: it counts only where it speaks of troupe. */
+function textOfPackage(file: string): string | undefined {
+  try {
+    const text = readIfThere(file);
+    return text?.includes('"troupe"') ? text : undefined;
+  } catch (error) {
+    // What is no file has no key; one that is kept from us may have.
+    if (['EISDIR', 'ELOOP', undefined].includes(errnoOf(error)))
+      return undefined;
+    throw error;
+  }
 }
 
 /**
@@ -75,12 +136,8 @@ async function contentOf(file: string, text: string): Promise<unknown> {
   const load = loaders.get(extension || 'noExt');
   if (!load) throw new Error(`${extension} is no form of a configuration`);
   const value: unknown = await load(file, text);
-  if (!isPackage(file)) return value;
+  if (basename(file) !== packageName) return value;
   return isObject(value) ? value.troupe : undefined;
-}
-
-function isPackage(file: string): boolean {
-  return basename(file) === 'package.json';
 }
 
 /** A parser's message on one line, without place and picture of it. */

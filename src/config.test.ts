@@ -135,14 +135,6 @@ test.each([
   expect(await load()).toMatchObject({ maxDepth: 7, file });
 });
 
-test('of several files the first in the order of the manual is taken', async () => {
-  const names = ['.trouperc.yaml', '.config/trouperc.json'];
-  const [first] = [...names, 'troupe.config.json'].map((name, at) =>
-    workspace.write(name, `{"maxDepth": ${at + 3}}`)
-  );
-  expect(await load()).toMatchObject({ maxDepth: 3, file: first });
-});
-
 test('a package.json that only depends on troupe configures nothing', async () => {
   workspace.write('package.json', '{"devDependencies": {"troupe": "1"}}');
   expect(await load()).toMatchObject({ maxDepth: 2, file: undefined });

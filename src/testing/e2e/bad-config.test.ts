@@ -1,3 +1,5 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type McpClient,
@@ -48,6 +50,13 @@ describe('a configuration file that is wrong stops the start with', () => {
     expect(stderr).toContain(named);
     expect(stderr).toContain(workspace.path);
   });
+});
+
+test('a configuration that is a link to nowhere stops the start', async () => {
+  const file = join(workspace.path, 'troupe.config.json');
+  symlinkSync('gone.json', file);
+  const { stderr } = await refusedStart();
+  expect(stderr).toContain(`${file} cannot be read: it is a link that leads`);
 });
 
 describe('a value that is wrong stops the start and is told:', () => {
