@@ -1,4 +1,6 @@
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import {
   baseDirectoryOf,
   isNowhere,
@@ -229,4 +231,17 @@ test('the workspace is the flag, else CLAUDE_PROJECT_DIR, else the cwd', () => {
 test('only the root and the home directory say nothing of a project', () => {
   expect(isNowhere('/')).toBe(true);
   expect(isNowhere(workspace.path)).toBe(false);
+});
+
+test('the home directory is known by either path, be it there or not', () => {
+  const link = join(workspace.path, 'link');
+  symlinkSync(workspace.home, link);
+  for (const home of [workspace.home, link, '/no/such/home']) {
+    vi.stubEnv('HOME', home);
+    expect(isNowhere(home)).toBe(true);
+    expect(isNowhere(workspace.path)).toBe(false);
+  }
+  vi.stubEnv('HOME', link);
+  expect(isNowhere(workspace.home)).toBe(true);
+  vi.unstubAllEnvs();
 });

@@ -113,7 +113,17 @@ export function squadEngineOf(config: Config): string[] {
 
 /** True where the working directory says nothing about the project. */
 export function isNowhere(path: string): boolean {
-  return path === resolve('/') || path === resolve(homedir());
+  const real = realPathOf(path);
+  return real === resolve('/') || real === realPathOf(homedir());
+}
+
+/** As it is written, where nothing is there. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return resolve(path);
+  }
 }
 
 /** Where relative paths of the configuration start. */

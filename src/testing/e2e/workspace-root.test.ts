@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -82,6 +82,15 @@ describe('the workspace is', () => {
       expect(asked()).toBe(1);
     }
   );
+
+  test("the client's first root where HOME is a link to the working directory", async () => {
+    const env = { HOME: path('home by a link') };
+    symlinkSync(base.home, env.HOME);
+    await start({ cwd: base.home, env, roots: [path('root')] });
+    expect(await worksIn()).toEqual([path('root')]);
+    expect(asked()).toBe(1);
+    expect(readdirSync(base.home)).toEqual([]);
+  });
 
   test('a root whose address is escaped', async () => {
     await start({ cwd: '/', roots: [path('second root')] });
