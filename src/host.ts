@@ -173,9 +173,9 @@ export class Host {
     return waitForRuns(this.tracker, this.store, options);
   }
 
-  /** Ids of the agents that ended last, newest last. */
-  recent(limit: number): string[] {
-    return lastEnded(this.journal.files, this.store, limit);
+  /** Ids of the agents that ended last, newest last; see `lastEnded`. */
+  recent(limit: number, over?: string[]): string[] {
+    return lastEnded(this.journal.files, this.store, limit, over);
   }
 
   /**

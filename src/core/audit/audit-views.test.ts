@@ -205,3 +205,15 @@ test('a failed rendering is told, and the next one is tried', async () => {
 
   expect(log.entries()).toHaveLength(1);
 });
+
+test('whoever is gone leaves the views at the first look of a new server', async () => {
+  log.spawn(agentId(1), 'x');
+  active = [agent(1, 'x')];
+  await createViews().refresh();
+  expect(log.read('IAC.md')).not.toContain('No active agents');
+  active = [];
+  // What it left behind is being ended, so its end is not in the journal.
+  await createViews().refresh();
+  for (const name of ['IAC.md', 'CONTEXT.md'])
+    expect(log.read(name)).toContain('No active agents');
+});

@@ -71,7 +71,9 @@ export class AuditViews {
     const shown = this.#iac.look();
     await this.#rotate(shown.currentSize);
     const isFirst = this.#shownActive === undefined;
-    const same = ids === this.#shownActive || (isFirst && ids === '');
+    const same = isFirst
+      ? ids === '' && !this.#iac.showsSomebody()
+      : ids === this.#shownActive;
     const isShown = same && shown.isShown;
     if (shown.size === 0 && active.length === 0 && !this.#iac.exists()) return;
     // Moved away under us: it does not come back by our hand.

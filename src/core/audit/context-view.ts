@@ -13,6 +13,13 @@ export interface ActiveAgent {
   queued: boolean;
 }
 
+const nobody = '| - | - | - | - | *No active agents* | - |';
+
+/** Whether the beginning of a view says that nobody is at work. */
+export function showsNobody(text: string): boolean {
+  return text.split('\n').includes(nobody);
+}
+
 /** Agents that are at work now, as a markdown table. */
 export function activeTable(active: ActiveAgent[]): string {
   const rows = active.map((agent) => {
@@ -25,7 +32,7 @@ export function activeTable(active: ActiveAgent[]): string {
   return [
     '| ID | Agent | Type | Model | Task | Started |',
     '|----|-------|------|-------|------|---------|',
-    ...(rows.length > 0 ? rows : ['| - | - | - | - | *No active agents* | - |'])
+    ...(rows.length > 0 ? rows : [nobody])
   ].join('\n');
 }
 

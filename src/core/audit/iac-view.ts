@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { ensureDirectory } from '../state/directories.ts';
+import { headOf } from '../state/text-file.ts';
 import {
   archiveEntries,
   byChunk,
@@ -12,7 +13,7 @@ import {
   newestFirst,
   writeArchive
 } from './archive.ts';
-import type { ActiveAgent } from './context-view.ts';
+import { type ActiveAgent, showsNobody } from './context-view.ts';
 import { DayTotals } from './day-totals.ts';
 import { renderEntry } from './entry.ts';
 import { headerOf } from './iac-header.ts';
@@ -35,6 +36,9 @@ export interface IacViewOptions {
   maximumBytes: number;
   redact: Redact;
 }
+
+/** Within these its table of active agents begins. */
+const headBytes = 8192;
 
 /** As it is written: as a string it would be made into bytes each time. */
 type Shown = { state: string; text: Buffer };
@@ -108,6 +112,11 @@ export class IacView {
 
   exists(): boolean {
     return existsSync(this.path);
+  }
+
+  /** Whether it has somebody at work, as those who were here last saw it. */
+  showsSomebody(): boolean {
+    return this.exists() && !showsNobody(headOf(this.path, headBytes));
   }
 
   async #follow(

@@ -14,14 +14,21 @@ interface Standing {
   status: 'queued' | 'running' | 'ended' | undefined;
 }
 
+/** Runs without recorded end, and those whose end was recorded just now. */
+export interface OpenRuns {
+  /** Queued or running, oldest first. */
+  active: Run[];
+  /** Ids of those that are over, though that may not be written down yet. */
+  over: string[];
+}
+
 /**
- * Runs that are queued or running, oldest first. Of hundreds most are just
- * that, and need no promise each: only those that seem to be over are waited
- * for.
+ * Where all open runs stand. Of hundreds most are queued or running, and need
+ * no promise each: only those that seem to be over are waited for.
  */
-export async function activeRuns(
+export async function openRuns(
   dependencies: ActiveDependencies
-): Promise<Run[]> {
+): Promise<OpenRuns> {
   const { store } = dependencies;
   const all = store.openIds().flatMap((id): Standing[] => {
     const record = store.recordOf(id);
@@ -35,11 +42,12 @@ export async function activeRuns(
   // Some have ended while we waited for others.
   const isOver = ({ agent_id: id }: RunRecord) =>
     ending.length > 0 && store.hasOutcome(id);
-  return all.flatMap(({ record, status }): Run[] =>
-    status === undefined || status === 'ended' || isOver(record)
-      ? []
-      : [{ record, status }]
-  );
+  const runs: OpenRuns = { active: [], over: [] };
+  for (const { record, status } of all)
+    if (status === undefined || status === 'ended' || isOver(record))
+      runs.over.push(record.agent_id);
+    else runs.active.push({ record, status });
+  return runs;
 }
 
 function statusNow(
@@ -53,13 +61,19 @@ function statusNow(
   return state === 'queued' || state === 'running' ? state : undefined;
 }
 
-/** A run whose end takes longer to be written down counts as running. */
-function soonSettled(
+/**
+ * A run whose end takes longer to be written down has ended all the same: it
+ * may take seconds until what it left behind is gone.
+ */
+async function soonSettled(
   record: RunRecord,
   among: number,
-  { store, refresh }: ActiveDependencies
+  { store, processes, refresh }: ActiveDependencies
 ): Promise<'queued' | 'running' | 'ended'> {
   const directory = store.directoryOf(record.agent_id);
   const ms = settlingMs(directory, record.owner.place, among);
-  return soon(refresh(record), ms, 'running');
+  const settled = await soon(refresh(record), ms, undefined);
+  if (settled) return settled;
+  const state = liveStateOf(record, directory, processes);
+  return state === 'queued' || state === 'running' ? state : 'ended';
 }

@@ -6,16 +6,19 @@ import type { RunStore } from './run-store.ts';
 /** So far back it looks when those that ended last were cleaned away. */
 const reachChars = 4 * 1024 * 1024;
 
-/** As `recentlyEnded`, with those whose ends are not in the journal yet. */
+/**
+ * As `recentlyEnded`, with those whose ends are not in the journal yet.
+ * @param over open runs that are known to be over; default: those with a
+ *   recorded end
+ */
 export function lastEnded(
   files: JournalFiles,
   store: RunStore,
-  limit: number
+  limit: number,
+  over = store.openIds().filter((id) => store.hasOutcome(id))
 ): string[] {
   const noted = recentlyEnded(files, limit, (id) => store.has(id));
-  const fresh = store
-    .openIds()
-    .filter((id) => store.hasOutcome(id) && !noted.includes(id));
+  const fresh = over.filter((id) => !noted.includes(id));
   return [...noted, ...fresh].slice(-limit);
 }
 

@@ -37,8 +37,8 @@ export function isFresh(directory: string): boolean {
 
 /**
  * So long who asks about many waits for the end of one to be written down: it
- * may take git its time to say what an agent left behind. One that never began
- * left nothing, and must not be told as running.
+ * may take git its time to say what an agent left behind. One whose starter
+ * was not seen is looked at again after a pause, to be sure that it is over.
  * @param among so many that seem to be over: of hundreds that end at once some
  *   are behind, however long each is waited for
  */

@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import type { Reply } from '../../plugin.ts';
 import { limitError } from '../errors.ts';
 import { Pace } from '../pace.ts';
-import { activeRuns } from './active-runs.ts';
+import { soon } from '../soon.ts';
+import { type OpenRuns, openRuns } from './active-runs.ts';
 import { chatDirectory } from './create-chat.ts';
 import { Limits, type Said } from './limits.ts';
 import type { Processes } from './ports.ts';
@@ -27,6 +28,11 @@ export interface TrackerDependencies extends SettleDependencies {
 
 /** A mark without folder this old belongs to a spawn that was never answered. */
 const draftMs = 60_000;
+
+/** Whose end takes longer to be written down is told as over before. */
+const tellMs = 300;
+
+const done = () => true;
 
 /** Knows every run of the workspace, whoever started it, as it stands now. */
 export class RunTracker {
@@ -95,9 +101,14 @@ export class RunTracker {
   }
 
   /** Runs that are queued or running, oldest first. */
-  active(): Promise<Run[]> {
+  async active(): Promise<Run[]> {
+    return (await this.standing()).active;
+  }
+
+  /** The same with those that are over and whose end is being written. */
+  standing(): Promise<OpenRuns> {
     const refresh = (record: RunRecord) => this.refresh(record);
-    return activeRuns({ ...this.#with, refresh });
+    return openRuns({ ...this.#with, refresh });
   }
 
   /** What a running agent has said so far. */
@@ -197,6 +208,10 @@ export class RunTracker {
       this.#settling.delete(id)
     );
     this.#settling.set(id, work);
+    // What it left behind may resist: that it is over is told before.
+    const { onChange } = this.#with;
+    const isDone = soon(work.then(done, done), tellMs, undefined);
+    void isDone.then((settled) => settled ?? onChange());
     return work;
   }
 

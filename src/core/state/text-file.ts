@@ -127,7 +127,8 @@ export function tailOf(path: string, bytes: number): string {
   return blockOf(path, (size) => Math.max(0, size - bytes), bytes);
 }
 
-function headOf(path: string, bytes: number): string {
+/** Its first bytes. */
+export function headOf(path: string, bytes: number): string {
   return blockOf(path, () => 0, bytes);
 }
 

@@ -27,11 +27,11 @@ export function listTool(host: Host): Tool {
     }),
     annotations: looking,
     handle: async ({ limit }, { clientName }) => {
-      const active = await host.tracker.active();
+      const { active, over } = await host.tracker.standing();
       const all = {
         running: active.filter(({ status }) => status === 'running'),
         queued: active.filter(({ status }) => status === 'queued'),
-        completed_ids: host.recent(limit),
+        completed_ids: host.recent(limit, over),
         faults: host.registry.faults
       };
       return fitAnswer(clientName, [

@@ -40,7 +40,8 @@ export function waitTool(host: Host): Tool {
     }),
     annotations: looking,
     handle: async ({ timeout, agent_ids, squadId, mode }, context) => {
-      const { ids, missing } = await wanted(host, agent_ids, squadId);
+      const asked = await wanted(host, agent_ids, squadId);
+      const { ids, missing } = asked;
       const notes =
         missing > 0
           ? [
@@ -49,7 +50,7 @@ export function waitTool(host: Host): Tool {
           : [];
       if (ids.length === 0)
         return given(
-          await nothingRunning(host, context.clientName, notes),
+          await nothingRunning(host, context.clientName, notes, asked.over),
           host,
           context
         );
@@ -100,19 +101,26 @@ export function waitTool(host: Host): Tool {
   });
 }
 
+interface Wanted {
+  ids: string[];
+  missing: number;
+  /** Known when all that run were looked for. */
+  over?: string[];
+}
+
 /** Those that are named, else all that run. */
 async function wanted(
   host: Host,
   named: string[] | undefined,
   squadId: string | undefined
-): Promise<{ ids: string[]; missing: number }> {
+): Promise<Wanted> {
   const above = host.origin.isAgents() ? host.origin.lineage() : [];
   if (!named && squadId === undefined) {
-    const active = await host.tracker.active();
+    const { active, over } = await host.tracker.standing();
     const records = active.map(({ record }) => record);
     // Two agents that waited for all would wait for each other.
     const its = above[0] === undefined ? records : below(above[0], records);
-    return { ids: its.map(({ agent_id }) => agent_id), missing: 0 };
+    return { ids: its.map(({ agent_id }) => agent_id), missing: 0, over };
   }
   for (const id of named ?? [])
     if (!host.store.has(id)) throw unknownAgent(id, host.store);
@@ -139,9 +147,10 @@ function below(agentId: string, records: RunRecord[]): RunRecord[] {
 async function nothingRunning(
   host: Host,
   clientName: string,
-  notes: string[]
+  notes: string[],
+  over?: string[]
 ): Promise<Facts> {
-  const ids = host.recent(5);
+  const ids = host.recent(5, over);
   const runs = await Promise.all(ids.map((id) => host.tracker.run(id)));
   const recent = runs.filter((run) => run !== undefined);
   return fitAnswer(
