@@ -1,6 +1,6 @@
 import type { Access, CliEngine, Failure } from '../../plugin.ts';
 import type { Worktree } from '../changes/ports.ts';
-import type { Membership, RunRecord, RunStatus } from './run.ts';
+import type { Membership, Outcome, RunRecord, RunStatus } from './run.ts';
 
 /** An agent that another one comes after. */
 export interface Earlier {
@@ -58,6 +58,8 @@ export interface Spawned {
   /** The same request id was spawned before; this is that agent. */
   repeated: boolean;
   failure?: Failure;
+  /** Of a repeated one that has ended. */
+  outcome?: Outcome;
   /** What its caller should know of other agents. */
   warning?: string;
 }

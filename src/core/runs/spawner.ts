@@ -136,7 +136,7 @@ export class Spawner {
     const id = store.newId(requestId, attempt);
     if (store.recordOf(id)?.request_id !== requestId) return undefined;
     const run = await tracker.run(id);
-    return run && { record: run.record, status: run.status, repeated: true };
+    return run && { ...run, repeated: true };
   }
 
   #cannotStart(engine: Engine): Failure | undefined {

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import { labelOf, toolNameOf } from '../../../core/engines/engine-registry.ts';
 import { locateReady } from '../../../core/engines/readiness.ts';
-import type { RunRecord } from '../../../core/runs/run.ts';
+import type { Facts } from '../../../core/runs/fit.ts';
+import { shortName } from '../../../core/runs/parts.ts';
+import type { Outcome, RunRecord } from '../../../core/runs/run.ts';
 import type { Spawned } from '../../../core/runs/spawn-request.ts';
 import type { Host } from '../../../host.ts';
-import type { Access, Engine } from '../../../plugin.ts';
+import type { Access, Engine, FailureCode } from '../../../plugin.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
 import { agentId } from './agent-input.ts';
 import { secondOpinionTool } from './second-opinion.ts';
@@ -19,6 +21,9 @@ const timeout = z
   .max(604_800)
   .describe('Seconds until stopped');
 const requestId = z.string().min(1).max(200).describe('Same id: same agent');
+
+/** Characters of the error of an agent that ended before; result has all. */
+const errorChars = 2000;
 
 const commonInput = {
   prompt,
@@ -141,7 +146,7 @@ function describe(engine: Engine): string {
 function answer(
   host: Host,
   engine: Engine,
-  { record, status, repeated, failure, warning }: Spawned,
+  { record, status, repeated, failure, outcome, warning }: Spawned,
   asked?: Access
 ): Record<string, unknown> {
   const facts = {
@@ -152,21 +157,15 @@ function answer(
   };
   if (failure) {
     const told = { error_code: failure.code, error: failure.message };
-    if (failure.code === 'session_busy')
-      return { ...facts, ...told, message: failure.message };
-    const ready = locateReady(host.registry, host.processes, host.keys);
+    const { ready_engines, message } = helpFor(failure.code, host);
     return {
       ...facts,
       ...told,
-      ready_engines: ready,
-      message: `${failure.message} Ready now: ${ready.join(', ') || 'none'}.`
+      ...ready_engines,
+      message: `${failure.message}${message}`
     };
   }
-  if (repeated)
-    return {
-      ...facts,
-      message: `This request_id started agent ${record.agent_id} before; no second one was started. ${next(record.agent_id)}`
-    };
+  if (repeated) return { ...facts, ...again(host, record, outcome) };
   const limit =
     record.timeout_seconds > 0 ? `${record.timeout_seconds} s` : 'no limit';
   const access = engine.kind === 'cli' ? accessOf(record, asked) : '';
@@ -174,6 +173,42 @@ function answer(
   return {
     ...facts,
     message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${next(record.agent_id)}`
+  };
+}
+
+/** The engines that could start instead, which help no busy session. */
+function helpFor(code: FailureCode, host: Host) {
+  if (code === 'session_busy') return { ready_engines: {}, message: '' };
+  const ready = locateReady(host.registry, host.processes, host.keys);
+  return {
+    ready_engines: { ready_engines: ready },
+    message: ` Ready now: ${ready.join(', ') || 'none'}.`
+  };
+}
+
+/** What an agent has come to that the same request made before. */
+function again(
+  host: Host,
+  { agent_id: id }: RunRecord,
+  outcome: Outcome | undefined
+): Facts {
+  const before = `This request_id started agent ${id} before; no second one was started.`;
+  if (!outcome) return { message: `${before} ${next(id)}` };
+  const { status, error, error_code: code, started_at } = outcome;
+  const told = {
+    ...(code === null ? {} : { error_code: code }),
+    ...(error === null ? {} : { error: shortName(error, errorChars) })
+  };
+  if (status !== 'failed' || started_at !== null || code === null)
+    return {
+      ...told,
+      message: `${before} It has ended: result {"agent_id":"${id}"} gives its answer.`
+    };
+  const { ready_engines, message } = helpFor(code, host);
+  return {
+    ...told,
+    ...ready_engines,
+    message: `This request_id made agent ${id} before, which could not start; no second one was made. result {"agent_id":"${id}"} says why. To try again, take another request_id.${message}`
   };
 }
 
