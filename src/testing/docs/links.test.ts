@@ -31,6 +31,12 @@ test('every link leads to a file, and to a heading if it names one', () => {
   ).toEqual([]);
 });
 
+test('a link between two pieces of code is a link, one in code is none', () => {
+  const text = '[`one`](one.md) and `two`, `[x](three.md)`, [`four`](four.md)';
+  const links = linksOf({ path: 'docs/README.md', text });
+  expect(links.map(({ target }) => target)).toEqual(['one.md', 'four.md']);
+});
+
 test('headings have the anchors that GitHub gives them', () => {
   const text = [
     '# Wait: 2 `ids`?',

@@ -14,9 +14,12 @@ export interface Link {
 
 /** Links, pictures and definitions of a document, code aside. */
 export function linksOf({ path: from, text }: MarkdownDocument): Link[] {
+  // Each piece of code as a whole: from its end to the next lies prose.
   const prose = text
     .replace(/^( *`{3,})[\s\S]*?^\1$/gm, '')
-    .replace(/(`+)[^`\n]+\1(?!\]\()/g, '');
+    .replace(/(`+)[^`\n]+\1/g, (code, _ticks, at: number, all: string) =>
+      all.startsWith('](', at + code.length) ? code : ''
+    );
   const targets = [
     ...prose.matchAll(/\]\(<?([^)\s>]+)>?(?: "[^"]*")?\)/g),
     ...prose.matchAll(/^\[[^\]]+\]: (\S+)$/gm),
