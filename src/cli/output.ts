@@ -37,13 +37,22 @@ export function printJson<Document>(value: Document): Promise<void> {
  * line without newline gets one.
  */
 export async function printFile(path: string, offset = 0): Promise<void> {
-  let last: string | undefined;
+  // Held back, so that the newline is not a write of its own.
+  let last: Buffer | undefined;
   for await (const part of partsOf(path, offset)) {
     if (part.length === 0) continue;
-    last = part.subarray(-1).toString('latin1');
-    await print(process.stdout.isTTY ? onTerminal(part.toString()) : part);
+    if (last) await printPart(last);
+    last = part;
   }
-  if (last !== undefined && last !== '\n') await print('\n');
+  if (!last) return;
+  const isWhole = last.at(-1) === newline[0];
+  await printPart(isWhole ? last : Buffer.concat([last, newline]));
+}
+
+const newline = Buffer.from('\n');
+
+function printPart(part: Buffer): Promise<void> {
+  return print(process.stdout.isTTY ? onTerminal(part.toString()) : part);
 }
 
 async function* partsOf(path: string, offset: number): AsyncGenerator<Buffer> {

@@ -1,8 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runCommand } from '../command-line.ts';
 import { packageRoot } from '../documents.ts';
+import { makeUp } from '../made-up-agents.ts';
 import { testEnvironment } from '../mcp-client.ts';
 import { needing } from '../needs.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
@@ -71,4 +73,24 @@ test('a reader who has seen enough is told nothing', () => {
     stdout: '',
     stderr: '0\n'
   });
+});
+
+test('the newline that a text lacks comes with its last words', async () => {
+  makeUp(workspace.path, { agent_id: 'abcd1111', daysAgo: 1, text: 'Done.' });
+  const writes = workspace.write('writes', '');
+  const hook = workspace.write(
+    'hook.cjs',
+    `const { appendFileSync } = require('node:fs');
+    const write = process.stdout.write;
+    process.stdout.write = function (text, ...rest) {
+      const words = String(text);
+      if (words) appendFileSync(${JSON.stringify(writes)}, JSON.stringify(words));
+      return write.call(this, text, ...rest);
+    };`
+  );
+  const env = { NODE_OPTIONS: `--require=${hook}` };
+  const args = ['result', 'abcd1111'];
+  const { stdout } = await runCommand(workspace, args, { env });
+  expect(stdout).toBe('Done.\n');
+  expect(readFileSync(writes, 'utf8')).toBe('"Done.\\n"');
 });
