@@ -128,7 +128,13 @@ function checkReach({ host }: Address, allowed: string[]): void {
 }
 
 function unreachable({ host, port }: Address, error: Error): HostError {
-  const code = errnoOf(error);
+  const code = errnoOf(error) ?? error.message;
+  if (foreign.has(code))
+    return new HostError(
+      'config_invalid',
+      `${host} is no address of this machine (${code}).`,
+      'Give one of its own with --http, such as 127.0.0.1:0, or 0.0.0.0:0 for all; names of it that clients use go with --allow-host.'
+    );
   return new HostError(
     'config_invalid',
     code === 'EADDRINUSE'
@@ -137,6 +143,9 @@ function unreachable({ host, port }: Address, error: Error): HostError {
     'Give another with --http; port 0 is any that is free.'
   );
 }
+
+/** What listening fails with where the host is the trouble, not the port. */
+const foreign = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL']);
 
 function lowerCase(names: string[]): Set<string> {
   return new Set(names.map((name) => name.toLowerCase()));
