@@ -1,4 +1,5 @@
 import { homedir } from 'node:os';
+import { HostError } from '../../core/errors.ts';
 import type { Access } from '../../plugin.ts';
 import { type Client, clients } from '../clients.ts';
 import { print, printJson } from '../output.ts';
@@ -58,6 +59,7 @@ export async function setUp(
   if (isOpen && !questions && !flags.yes) return showAll(all, context);
   const plans = isOpen ? await chosen(all, context) : all;
   if (plans.length === 0) {
+    if (flags.json && !isRemoval) throw nobodyFound;
     const none = questions
       ? 'no client was chosen: nothing was written'
       : 'no client was found: nothing was written; name one: troupe init claude';
@@ -77,6 +79,12 @@ export async function setUp(
   const isWhole = !files.some((one) => needsHand(one, isRemoval));
   return isWhole && written !== undefined ? exitCodes.done : exitCodes.error;
 }
+
+const nobodyFound = new HostError(
+  'invalid_input',
+  'No client was found: nothing was written.',
+  'Name one: troupe init claude.'
+);
 
 /** In a pipe, and nothing was asked for: which clients there are. */
 async function showAll(

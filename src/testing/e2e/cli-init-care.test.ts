@@ -86,6 +86,15 @@ test('when one file cannot be written, the others are', async () => {
   expect(existsSync(pathOf('.cursor/mcp.json'))).toBe(true);
 });
 
+test('with --json nobody to add it to is an error like any other', async () => {
+  const { code, stdout, stderr } = await init('--yes', '--json');
+  expect(code).toBe(1);
+  const { error } = JSON.parse(stdout);
+  expect(error).toMatchObject({ code: 'invalid_input' });
+  expect(stderr).toBe(`troupe: ${error.message} ${error.hint}\n`);
+  expect(error.message).toBe('No client was found: nothing was written.');
+});
+
 test('--remove says what stays, and takes no word of what to put in', async () => {
   await init('claude', '--yes', '--access', 'write');
   const wrong = await init('--remove', '--yes', '--access', 'read');
