@@ -93,11 +93,11 @@ function reader(environment: Environment) {
 }
 
 /** Served without being asked for. */
-const usual = ['spawn', 'runs', 'squad', 'council'];
+export const usualToolsets = ['spawn', 'runs', 'squad', 'council'];
 
 /** Whether a group of tools is served, by a choice or without one. */
 export function serves(toolsets: unknown, name: string): boolean {
-  if (!Array.isArray(toolsets)) return usual.includes(name);
+  if (!Array.isArray(toolsets)) return usualToolsets.includes(name);
   // A worker's tools are for a worker alone.
   return (
     toolsets.includes(name) || (toolsets.includes('all') && name !== 'worker')

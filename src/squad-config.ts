@@ -107,6 +107,9 @@ function templatePath(
   return !existsSync(own) && existsSync(ours) ? ours : own;
 }
 
+/** Where role files of a workspace lie without being told. */
+export const usualRoles = 'agents';
+
 /** Where role files lie: in the package, and in the workspace. */
 export function roleDirectoriesOf(
   workspace: string,
@@ -114,7 +117,7 @@ export function roleDirectoriesOf(
 ) {
   return {
     builtin: join(packageDirectory(), 'agents'),
-    own: resolve(workspace, rolesDirectory ?? 'agents')
+    own: resolve(workspace, rolesDirectory ?? usualRoles)
   };
 }
 

@@ -6,8 +6,11 @@ import {
   isObject,
   type Override,
   overridesOf,
-  sourceOf
+  sourceOf,
+  usualToolsets
 } from '../../config-overrides.ts';
+import { defaultEngine } from '../../core/squads/settings.ts';
+import { usualRoles } from '../../squad-config.ts';
 import { print, printJson } from '../output.ts';
 import { exitWith } from '../process-end.ts';
 import {
@@ -72,11 +75,21 @@ async function settingsOf(config: Config, flags: Flags): Promise<Setting[]> {
   const { value } = await readConfigFile(workspace, flags.config);
   const written = isObject(value) ? value : {};
   const overrides = overridesOf(flags, process.env, written);
-  return leavesOf(settled).map(([path, value]) => ({
+  return leavesOf(withDefaults(settled)).map(([path, value]) => ({
     path,
     value: isSecret(path) ? '(hidden)' : value,
     from: originOf(path, written, overrides)
   }));
+}
+
+/** What holds where nothing is set and the schema leaves it open. */
+function withDefaults(settled: Partial<Config>) {
+  return {
+    toolsets: usualToolsets,
+    rolesDirectory: usualRoles,
+    ...settled,
+    squad: { engine: defaultEngine, ...settled.squad }
+  };
 }
 
 /** Values that are no objects, and objects that are empty aside. */

@@ -38,12 +38,20 @@ test('config shows each setting with where it comes from, and no key', async () 
     maxAccess: ['file', 'write'],
     maxConcurrent: ['TROUPE_MAX_CONCURRENT', '5'],
     'squad.engine': ['ENGINE', 'codex'],
-    maxDepth: ['default', '2']
+    maxDepth: ['default', '2'],
+    toolsets: ['default', '["spawn","runs","squad","council"]'],
+    rolesDirectory: ['default', 'agents']
   };
   for (const [name, words] of Object.entries(settings))
     expect(lineOf(stdout, name)).toEqual([name, ...words]);
   expect(lineOf(stdout, 'file')).toEqual(['file', file]);
   expect(stdout).not.toContain('hush');
+});
+
+test('config tells what squads run on without being told', async () => {
+  const { stdout } = await runCommand(workspace, ['config']);
+  const words = ['squad.engine', 'default', 'claude'];
+  expect(lineOf(stdout, 'squad.engine')).toEqual(words);
 });
 
 test('config --json has stable keys, and nothing is written', async () => {
