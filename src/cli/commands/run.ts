@@ -201,12 +201,14 @@ async function conclude(
 }
 
 async function promptFrom(argument: string | undefined): Promise<string> {
-  if (argument !== undefined && argument !== '-') return argument;
-  if (argument === undefined && process.stdin.isTTY)
-    throw new HostError(
-      'invalid_input',
-      'There is no prompt.',
-      'Give it in quotes after the engine, or pipe it in.'
-    );
-  return readAll(process.stdin);
+  const isAwaited = argument === undefined && process.stdin.isTTY;
+  const isPiped = argument === undefined || argument === '-';
+  const prompt =
+    isPiped && !isAwaited ? await readAll(process.stdin) : argument;
+  if (prompt !== undefined && prompt.trim() !== '') return prompt;
+  throw new HostError(
+    'invalid_input',
+    'There is no prompt.',
+    'Give it in quotes after the engine, or pipe it in.'
+  );
 }

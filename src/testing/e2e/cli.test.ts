@@ -164,7 +164,8 @@ test('any command makes true what ended while nobody looked', async () => {
 });
 
 test.each([
-  ['an empty prompt', ['run', 'rehearsal', ' '], 'The prompt is empty.'],
+  ['an empty prompt', ['run', 'rehearsal', ' '], 'no prompt. Give it in'],
+  ['nothing on stdin', ['run', 'rehearsal'], 'no prompt. Give it in quotes'],
   ['an unknown engine', ['run', 'nobody', 'hi'], 'no engine "nobody"'],
   ['an unknown access', ['run', 'rehearsal', 'x', '--access', 'all'], 'read'],
   ['a timeout of 0', ['run', 'rehearsal', 'x', '--timeout', '0'], 'seconds'],
