@@ -38,6 +38,12 @@ interface Chain {
   misfit: ReadLink | undefined;
 }
 
+/** A line that begins like a record and is none. */
+interface Torn {
+  n: number;
+  at: Line;
+}
+
 /** Follows every writer's chain, line by line. */
 export class Chains {
   readonly #noted: Map<string, ChainHead>;
@@ -45,6 +51,8 @@ export class Chains {
   /** By place: of two that are found on one line the later one counts. */
   readonly #broken = new Map<string, Fault>();
   readonly #cut: Fault[] = [];
+  /** Each writer's newest torn line, until its record is written again. */
+  readonly #torn = new Map<string, Torn>();
   #place: Line;
   records = 0;
   /** Lines a killed writer left unfinished: no record was lost by them. */
@@ -68,7 +76,7 @@ export class Chains {
       this.#follow({ ...link, at, hash: hashOf(text) });
       if (!canBeRecord(value)) this.#tell(at, 'is not a record');
       // A part of a record is never whole JSON.
-    } else if (value === undefined && this.#isTorn(text)) this.torn += 1;
+    } else if (value === undefined && this.#isTorn(text, at)) this.torn += 1;
     else this.#tell(at, 'is not a record');
   }
 
@@ -77,7 +85,9 @@ export class Chains {
     for (const chain of this.#chains.values()) this.#settle(chain, undefined);
     for (const head of this.#noted.values()) {
       const last = this.#chains.get(head.writer)?.last;
-      const problem = cutOf(head, last);
+      const next = last ? last.n + 1 : 0;
+      const isTorn = head.n >= next && this.#tellTorn(head.writer, next);
+      const problem = isTorn ? restOf(head, next) : cutOf(head, last);
       if (problem) this.#cut.push({ ...(last?.at ?? this.#place), problem });
     }
   }
@@ -102,10 +112,13 @@ export class Chains {
     if (chain) this.#settle(chain, link);
     const before = chain?.last;
     const expected = before ? before.n + 1 : 0;
-    if (n > expected)
+    const isTorn = n > expected && this.#tellTorn(writer, expected);
+    if (n >= expected) this.#torn.delete(writer);
+    const missing = isTorn ? expected + 1 : expected;
+    if (n > missing)
       this.#tell(
         at,
-        `record ${expected} of writer ${writer} is missing before record ${n}`
+        `record ${missing} of writer ${writer} is missing before record ${n}`
       );
     else if (n < expected)
       this.#tell(
@@ -140,12 +153,29 @@ export class Chains {
    * The beginning of its writer's next record: the writer was killed while it
    * wrote, or the disk was full and it wrote the record again.
    */
-  #isTorn(text: string): boolean {
+  #isTorn(text: string, at: Line): boolean {
     const [, writer = ''] = /^\{"writer":"([0-9a-f]{0,8})/.exec(text) ?? [];
     const last = this.#chains.get(writer)?.last;
-    const next = `"n":${last ? last.n + 1 : 0},"prev":"${last?.hash ?? firstLink}"`;
+    const n = last ? last.n + 1 : 0;
+    const next = `"n":${n},"prev":"${last?.hash ?? firstLink}"`;
     const beginning = `{"writer":"${writer.padEnd(8, '0')}",${next},"at":"`;
-    return beginning.startsWith(text) || text.startsWith(beginning);
+    if (!beginning.startsWith(text) && !text.startsWith(beginning))
+      return false;
+    this.#torn.set(writer, { n, at });
+    return true;
+  }
+
+  /**
+   * A record is missing: the torn line in its place, if there is one, was
+   * whole once. Its writer went on, and had it not been, would have written it
+   * again.
+   */
+  #tellTorn(writer: string, n: number): boolean {
+    const torn = this.#torn.get(writer);
+    if (torn?.n !== n) return false;
+    this.torn -= 1;
+    this.#tell(torn.at, `record ${n} of writer ${writer} was cut or changed`);
+    return true;
   }
 
   #tellChanged({ at, n, writer }: ReadLink): void {
@@ -159,11 +189,17 @@ export class Chains {
 
 function cutOf(noted: ChainHead, last: ReadLink | undefined) {
   if (!last) return `all records of writer ${noted.writer} are missing`;
-  if (last.n < noted.n)
-    return `records ${last.n + 1} to ${noted.n} of writer ${noted.writer} are missing`;
+  if (last.n < noted.n) return restOf(noted, last.n);
   if (last.n === noted.n && last.hash !== noted.hash)
     return `record ${last.n} of writer ${noted.writer} was changed`;
   return undefined;
+}
+
+/** What is missing of a chain of which that much is there. */
+function restOf({ writer, n }: ChainHead, there: number) {
+  return n > there
+    ? `records ${there + 1} to ${n} of writer ${writer} are missing`
+    : undefined;
 }
 
 function linkIn(value: unknown): Link | undefined {

@@ -188,11 +188,6 @@ test('a short write that its writer made good is no fault', async () => {
   expect({ torn, faults }).toEqual({ torn: 2, faults: [] });
 });
 
-test('a record that was cut in place is a fault', async () => {
-  edit(10, (line) => line.slice(0, 250));
-  expect((await firstFault())?.problem).toMatch(/missing before/);
-});
-
 test.each([
   ['prose', 'somebody was here'],
   ['foreign JSON', '{"type":"finished","agent_id":"00000001"}'],
