@@ -17,6 +17,15 @@ test.each([
   ['xoxb-1234567890-abcdef'],
   [`npm_${'a1'.repeat(18)}`],
   ['AKIAIOSFODNN7EXAMPLE'],
+  [`hf_${'aB3'.repeat(11)}a`],
+  [`gsk_${'aB3x'.repeat(13)}`],
+  [`sk_live_${'aB3x'.repeat(6)}`],
+  [`rk_live_${'aB3x'.repeat(6)}`],
+  [`ya29.a0${'aB-3_'.repeat(20)}`],
+  [`xapp-1-A0123456789-1234567890123-${'ab12'.repeat(16)}`],
+  [`SG.${'aB-3_x'.repeat(3)}abcd.${'aB-3_x'.repeat(7)}a`],
+  [`pypi-AgEIcHlwaS5vcmc${'aB-3_'.repeat(20)}`],
+  [`dop_v1_${'0a1b'.repeat(16)}`],
   [
     'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P'
   ],
@@ -32,9 +41,37 @@ test.each([
   ['sk-learn is a library, sk-short'],
   ['eyJ alone, AKIA too, ghp_short, npm_config_registry'],
   ['-----BEGIN CERTIFICATE-----\nMIIE\n-----END CERTIFICATE-----'],
+  ['hf_hub_download of the hf_transfer package, gsk_short'],
+  ['hf_model_for_the_evaluation_of_everything_that_we_have'],
+  ['sk_live_ and rk_live_key_name, a risk_live_streaming_of_everything'],
+  ['ya29. and ya29.short; SG.First.Second and SG.md'],
+  ['xapp-1 is one, xapp-name-of-something-very-long-in-here another'],
+  ['pypi-publish, pypi-server-of-the-whole-company'],
+  ['dop_v1_ and do_v1_something'],
+  ['Bearer token, bearer authentication-with-a-very-long-word-in-it'],
+  ['Authorization: Bearer <token>, Bearer $TOKEN, bearer of 12 news'],
+  ['see https://example.org:8080/a@b and http://[::1]:80/x:y@z'],
+  ['git@github.com:owner/project.git, ssh://git@host:22/path'],
+  ['https://user@host/a, mailto:a@b.c, note: see a:b@c'],
   ['commit 3b5ab0d85f93935a1ef8c41eeee27670aabbccdd']
 ])('prose stays: %s', (prose) => {
   expect(none(prose)).toBe(prose);
+});
+
+test.each([
+  [
+    'Authorization: Bearer aB3.xY_z-12345678901234567890==',
+    'Authorization: Bearer [redacted]'
+  ],
+  [`bearer\t${'0123456789abcdef'.repeat(2)}`, 'bearer\t[redacted]'],
+  ['https://user:hunter2@host.org/x', 'https://user:[redacted]@host.org/x'],
+  [
+    '"postgres://me:p%40ss@[::1]:5432/db"',
+    '"postgres://me:[redacted]@[::1]:5432/db"'
+  ],
+  ['https://:x:y@host and more', 'https://:[redacted]@host and more']
+])('of %s only the secret is masked', (text, clean) => {
+  expect(none(text)).toBe(clean);
 });
 
 test('a private key without end is masked as far as it looks like one', () => {
@@ -93,9 +130,25 @@ test('text without secrets stays as it is, whatever it holds', () => {
   );
 });
 
+const slow = [
+  'bearer ',
+  'bearer a/',
+  'a://',
+  'a://b:',
+  'ab:',
+  'hf_a',
+  'SG.aaaaaaaaaaaaaaaaa.'
+];
+
 test('text made to be slow takes no longer than other text', () => {
   const began = performance.now();
-  for (const piece of ['eyJ-', '-----BEGIN PRIVATE KEY-----', 'sk-', 'eyJa.'])
+  for (const piece of [
+    'eyJ-',
+    '-----BEGIN PRIVATE KEY-----',
+    'sk-',
+    'eyJa.',
+    ...slow
+  ])
     none(piece.repeat(1_000_000 / piece.length));
   expect(performance.now() - began).toBeLessThan(8000);
 });

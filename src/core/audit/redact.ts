@@ -11,6 +11,18 @@ const shapes = [
   /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g,
   /\bnpm_[A-Za-z0-9]{30,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
+  /\bhf_[A-Za-z0-9]{30,}/g,
+  /\bgsk_[A-Za-z0-9]{40,}/g,
+  /\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}/g,
+  /\bya29\.[\w-]{30,}/g,
+  /\bxapp-\d-[A-Z0-9]{8,}-\d{8,}-[a-f0-9]{32,}/g,
+  /\bSG\.[\w-]{16,32}\.[\w-]{32,64}/g,
+  /\bpypi-[\w-]{50,}/g,
+  /\bdo[opr]_v1_[a-f0-9]{40,}/g,
+  // Long, and with a digit: no word of prose is either.
+  /(?<=\bbearer[ \t]{1,4})(?=[A-Za-z._~+/-]{0,200}\d)[\w.~+/-]{24,}={0,2}/gi,
+  // The password of an address alone: where it leads may be read.
+  /(?<=\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/?#@"'<>]{0,200}:)[^\s/?#@"'<>]{1,500}(?=@[\w[])/gi,
   // No \b here: after a dash it would scan the same text again and again.
   /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g,
   // A key whose end is missing counts as far as it looks like one.
