@@ -16,7 +16,7 @@ import { addRoles } from './commands/roles.ts';
 import { addRun } from './commands/run.ts';
 import { addWait } from './commands/wait.ts';
 import { addWatch } from './commands/watch.ts';
-import { throwUsageErrors } from './usage-error.ts';
+import { refuseEmptyFlags, throwUsageErrors } from './usage-error.ts';
 
 /** The command line, `troupe mcp` aside: that is a program of its own. */
 export function createProgram(): Command {
@@ -28,7 +28,8 @@ export function createProgram(): Command {
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help about a command')
     .configureHelp({ subcommandTerm: termOf })
-    .addHelpText('after', firstSteps);
+    .addHelpText('after', firstSteps)
+    .hook('preAction', (_, command) => refuseEmptyFlags(command));
   program.commandsGroup('Agents:');
   addRun(program);
   addList(program);

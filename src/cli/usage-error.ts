@@ -1,6 +1,7 @@
 import { type Command, CommanderError } from 'commander';
 import { HostError } from '../core/errors.ts';
 import { didYouMean } from '../core/nearest.ts';
+import { emptyFlag, isBlank } from './served-flags.ts';
 
 /**
  * Has a command and those below it throw what is wrong with how they were
@@ -30,6 +31,24 @@ export function checkCommand({ commands }: Command, name: string): void {
     `There is no command "${name}".`,
     `${didYouMean(name, names)}See: troupe help`
   );
+}
+
+/**
+ * A flag whose value is empty is not the same as one that is left out; only
+ * a text may be empty.
+ * @throws HostError `invalid_input`
+ */
+export function refuseEmptyFlags(command: Command): void {
+  const empty = command.options.find(
+    (option) =>
+      !option.flags.endsWith('<text>') &&
+      isBlank(command.getOptionValue(option.attributeName()))
+  );
+  if (empty)
+    throw new HostError(
+      'invalid_input',
+      ...emptyFlag(empty.long ?? empty.flags)
+    );
 }
 
 function usageError({ message }: CommanderError, path: string): HostError {

@@ -1,6 +1,6 @@
-import { parseArgs } from 'node:util';
 import { HostError } from '../../core/errors.ts';
 import type { CouncilDoor } from '../../council-config.ts';
+import { readFlags } from '../served-flags.ts';
 import { serveWith } from './mcp.ts';
 
 /** Flags of `council mcp`; as with `troupe mcp`, help shows them elsewhere. */
@@ -18,8 +18,7 @@ export async function runCouncilMcp(args: string[]): Promise<void> {
   let councilDoor: CouncilDoor = {};
   await serveWith(
     () => {
-      const options = { args, options: councilFlags, strict: true } as const;
-      const { values } = parseArgs(options);
+      const values = readFlags(args, councilFlags);
       const { workspace, config, engines } = values;
       councilDoor = doorOf(values['agent-name'], values.format);
       return {

@@ -1,6 +1,5 @@
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import {
   type Config,
@@ -20,6 +19,7 @@ import { log, logProblem } from '../../log.ts';
 import { retainAutomatically } from '../../retain.ts';
 import { checkSquadConfig } from '../../squad-config.ts';
 import { ownStdout, surviveStrays } from '../own-stdout.ts';
+import { readFlags } from '../served-flags.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import { takeThreads } from '../take-threads.ts';
 import { serveWorker } from './worker-mcp.ts';
@@ -83,7 +83,7 @@ export function refuse(error: unknown): never {
 }
 
 export function valuesOf(args: string[]) {
-  return parseArgs({ args, options: mcpFlags, strict: true }).values;
+  return readFlags(args, mcpFlags);
 }
 
 export function flagsOf(values: ReturnType<typeof valuesOf>): Flags {

@@ -1,6 +1,7 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { mcpFlags } from '../../cli/commands/mcp.ts';
 import {
   type McpClient,
   type ServerOptions,
@@ -86,6 +87,22 @@ describe('a value that is wrong stops the start and is told:', () => {
   ])('%s %s', async (flag, value, named) => {
     const { stderr } = await refusedStart({ flags: [flag, value] });
     expect(stderr).toContain(named);
+  });
+
+  // Of a variable that is not set a shell leaves just this.
+  test.each(
+    Object.keys(mcpFlags)
+      .filter((name) => name !== 'http' && name !== 'strict')
+      .map((name) => `--${name}`)
+  )('%s with an empty value', async (flag) => {
+    const flags = ['--workspace', workspace.path, flag, ''];
+    const { stderr } = await refusedStart({ flags });
+    expect(stderr).toContain(`The value of ${flag} is empty. Give it one`);
+  });
+
+  test('a list that names nothing', async () => {
+    const { stderr } = await refusedStart({ flags: ['--engines', ' ,'] });
+    expect(stderr).toContain('The value of --engines is empty.');
   });
 
   test('a workspace that is a file', async () => {

@@ -101,6 +101,21 @@ test.each([
   }
 );
 
+test.each([
+  ['list', '--engines', ''],
+  ['roles', '--workspace', ''],
+  ['run', 'rehearsal', 'hi', '--model', '']
+])(
+  'a flag of %s whose value is empty is refused by its name',
+  async (...args) => {
+    const { code, stdout, stderr } = await troupe(...args, ...fine);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toBe(
+      `troupe: The value of ${args.at(-2)} is empty. Give it one, or leave it out.\n`
+    );
+  }
+);
+
 test('what is no flag does not ask for JSON', async () => {
   const { code, stdout } = await troupe(
     'run',
