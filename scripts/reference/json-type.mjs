@@ -5,6 +5,8 @@ export function typeOf(schema) {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(', or ');
   if ('const' in schema) return code(JSON.stringify(schema.const));
   if (schema.enum) return listed(schema.enum, 'or');
+  if (Array.isArray(schema.type))
+    return schema.type.map((type) => typeOf({ ...schema, type })).join(' or ');
   switch (schema.type) {
     case 'string':
       return withLimits(schema.format === 'uri' ? 'address' : 'text', [

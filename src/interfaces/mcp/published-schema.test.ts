@@ -41,13 +41,19 @@ test('what only a wrong call could need is not', () => {
   });
 });
 
-test('what may be null is told as what else it may be', () => {
+test('what may be null is told as that and what else it may be', () => {
   const shape = z.strictObject({
     cursor: z.string().max(9).nullish().describe('Where'),
+    seconds: z.number().min(0).nullish(),
+    mode: z.enum(['all', 'any']).nullish(),
     either: z.union([z.string(), z.object({}), z.null()])
   });
   expect(published(shape)).toMatchObject({
-    cursor: { type: 'string', description: 'Where' },
+    cursor: { type: ['string', 'null'], description: 'Where' },
+    seconds: { type: ['number', 'null'] },
+    mode: {
+      anyOf: [{ type: 'string', enum: ['all', 'any'] }, { type: 'null' }]
+    },
     either: { anyOf: expect.toSatisfy((all) => all.length === 3) }
   });
 });

@@ -18,10 +18,10 @@ export function publishedSchema(shape: z.ZodObject): Schema {
 
 function withoutNoise(schema: Schema): void {
   for (const limit of unsaid) delete schema[limit];
+  shortNull(schema);
   // Seconds have limits against nonsense only; a count has real ones.
-  if (schema.type === 'number') withoutRange(schema);
+  if ([schema.type].flat().includes('number')) withoutRange(schema);
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
-  withoutNull(schema);
   const { additionalProperties: others } = schema;
   // What is not said is allowed anyway: `{}` for it is more words.
   if (typeof others === 'object' && Object.keys(others).length === 0)
@@ -43,12 +43,13 @@ function withoutRange(schema: Schema): void {
   delete schema.maximum;
 }
 
-/** Null stands for a parameter left out: taken, and not asked for. */
-function withoutNull(schema: Schema): void {
+/** A value or null, in fewer words: clients refuse what a schema does not say. */
+function shortNull(schema: Schema): void {
   const { anyOf } = schema;
   if (!anyOf?.some(({ type }) => type === 'null')) return;
   const [only, ...others] = anyOf.filter(({ type }) => type !== 'null');
-  if (only === undefined || others.length > 0) return;
+  // The choices of an enum would have to have null among them, too.
+  if (only?.type === undefined || only.enum || others.length > 0) return;
   delete schema.anyOf;
-  Object.assign(schema, only);
+  Object.assign(schema, only, { type: [only.type, 'null'] });
 }

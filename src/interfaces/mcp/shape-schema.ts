@@ -107,11 +107,13 @@ function ofRecord({ def, description }: z.ZodRecord): Schema | undefined {
   };
 }
 
-/** Null stands for a parameter left out: taken, and not asked for. */
+/** What else it may be comes first. */
 function ofNullable({ def }: z.ZodNullable): Schema | undefined {
   const { innerType } = def;
   const inner = isSimple(innerType) ? shapeSchema(innerType) : undefined;
-  return inner?.description === undefined ? inner : undefined;
+  if (inner?.type === undefined || inner.enum) return undefined;
+  if (inner.description !== undefined) return undefined;
+  return Object.assign(inner, { type: [inner.type, 'null'] });
 }
 
 function isSimple(shape: Shape): boolean {

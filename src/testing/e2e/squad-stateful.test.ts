@@ -115,6 +115,20 @@ test('no chatId, null and "" are new chats', async () => {
     expect((await agents.call(task)).stdin.startsWith(first(task))).toBe(true);
 });
 
+test('the schema takes a chatId of null, as the tool does', async () => {
+  const server = await start();
+  const { tools } = await server.request('tools/list');
+  const chatId = { type: ['string', 'null'], description: expect.any(String) };
+  const tool = {
+    name: 'start_squad_members',
+    inputSchema: {
+      properties: { members: { items: { properties: { chatId } } } }
+    }
+  };
+  if (!Array.isArray(tools)) throw new Error('no tools');
+  expect(tools.find(({ name }) => name === tool.name)).toMatchObject(tool);
+});
+
 test('an id that no agent of ours has made goes to the engine as it is', async () => {
   const server = await start();
   const chatId = `A.z:9_-${'x'.repeat(249)}`;
