@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -69,6 +70,12 @@ describe('a lock of another program is taken over', () => {
     expect(lock.takeovers).toBe(1);
     lock.close();
     expect(leftIn(arena)).toEqual([]);
+  });
+
+  test('that is a pipe, which nobody waits for', async () => {
+    execFileSync('mkfifo', [join(arena, 'lock')]);
+    utimesSync(join(arena, 'lock'), 1, 1);
+    expect(await lock.hold(() => lock.isHeld())).toBe(true);
   });
 
   test.each([0, 1, 2])(

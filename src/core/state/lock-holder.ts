@@ -19,6 +19,9 @@ const holderSchema = lazily(() =>
   })
 );
 
+/** Who shares a folder with us may put a pipe there: it is not waited for. */
+const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
 /** What a program that is not ours may say of itself. */
 const foreignSchema = lazily(() => z.object({ pid: z.int().positive() }));
 
@@ -42,7 +45,7 @@ export interface Found {
 export function findHolder(path: string): Found | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | (O_NONBLOCK ?? 0));
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return undefined;
     throw error;

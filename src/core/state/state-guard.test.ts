@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  rmSync,
   type Stats,
   statSync,
   symlinkSync,
@@ -12,7 +13,7 @@ import {
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
@@ -174,4 +175,55 @@ test('the folder of a council is looked at like the rest', () => {
   check();
   chmodSync(folder, 0o777);
   expect(check).toThrow(/everybody/);
+});
+
+describe('in a folder where only owners take away what they added', () => {
+  let folder: string;
+  let file: string;
+
+  beforeEach(() => {
+    folder = make('shared', 0o1777);
+    file = join(folder, 'c.json');
+  });
+
+  const refusal = (surveyor: Surveyor) => {
+    try {
+      checkState(councilPlaces(file, workspace.path), surveyor);
+      return '';
+    } catch (error) {
+      if (!(error instanceof HostError)) throw error;
+      // The folder is not ours to change.
+      expect(error.hint).not.toMatch(/chmod|chown/);
+      return error.message;
+    }
+  };
+
+  test("a council may be held, be the folder ours or root's", () => {
+    writeFileSync(file, '{}');
+    mkdirSync(join(folder, 'history'), { mode: 0o700 });
+    expect(refusal(usual(uid))).toBe('');
+    chmodSync(file, 0o666);
+    expect(refusal(usual(uid))).toBe('');
+  });
+
+  test("another user's folder is refused, with another way out", () => {
+    if (uid === 0) chownSync(folder, 4321, 4321);
+    expect(refusal(usual(uid + 1))).toContain(
+      `${folder} belongs to another user`
+    );
+  });
+
+  test.runIf(uid === 0)("so is another user's file by a name of ours", () => {
+    for (const name of ['c.json', 'c.json.lock', 'c.json.v2.bak', 'history']) {
+      const path = join(folder, name);
+      if (name === 'history') mkdirSync(path);
+      else writeFileSync(path, '');
+      chownSync(path, 4321, 4321);
+      expect(refusal(usual(1234))).toContain(
+        `${path} belongs to another user (uid 4321`
+      );
+      rmSync(path, { recursive: true });
+    }
+    expect(refusal(usual(1234))).toBe('');
+  });
 });

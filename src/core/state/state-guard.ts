@@ -38,6 +38,8 @@ export interface StatePlaces {
   files: string[];
   /** Who owns this may own the rest, when we are root. */
   workspace: string;
+  /** A folder that others may share, and what they must not have put there. */
+  around?: { folder: string; files: string[] };
 }
 
 /** What is ours in a workspace. */
@@ -63,8 +65,13 @@ export function workspacePlaces(workspace: string): StatePlaces {
 export function councilPlaces(path: string, workspace: string): StatePlaces {
   const folder = dirname(path);
   const parts = ['history', 'texts'].map((name) => join(folder, name));
-  const directories = [folder, ...parts, `${path}.servers`];
-  return { directories, files: [], workspace };
+  const endings = ['', '.lock', '.v1.bak', '.v2.bak'];
+  return {
+    directories: [...parts, `${path}.servers`],
+    files: [],
+    workspace,
+    around: { folder, files: endings.map((ending) => `${path}${ending}`) }
+  };
 }
 
 /** Who we are, and what a file system tells of what we make ourselves. */
@@ -81,19 +88,27 @@ export interface Surveyor {
  * Real directories, owned by us and not writable by everybody; a group may
  * write, as the usual umask of some systems lets it. Root may also use what
  * belongs to the workspace's owner: so it is in a container that has a
- * project of the host.
+ * project of the host. The folder around a council's file may be one like
+ * /tmp, where everybody may add something and only its owner takes it away:
+ * then what is there by a name of ours has to be ours as well.
  *
  * It looks every time, which costs microseconds. Between the look and the use
  * there is a moment; who can make use of it runs as the user already.
  * @throws HostError `state_unsafe` that names the first such place
  */
 export function checkState(
-  { directories, files, workspace }: StatePlaces,
+  { directories, files, workspace, around }: StatePlaces,
   surveyor: Surveyor = ourselves
 ): void {
   const { uid } = surveyor;
   if (uid === undefined) return;
-  for (const path of directories) checkDirectory(path, workspace, surveyor);
+  const isOurs = (there: Stats) =>
+    there.uid === uid || (uid === 0 && there.uid === statSync(workspace).uid);
+  const hints = around ? councilHints : ownHints;
+  if (around && isShared(around.folder, isOurs))
+    for (const path of around.files) checkShared(path, isOurs);
+  else if (around) checkDirectory(around.folder, isOurs, surveyor, hints);
+  for (const path of directories) checkDirectory(path, isOurs, surveyor, hints);
   for (const path of files) {
     const there = lookAt(path);
     if (there?.isSymbolicLink()) throw leadsElsewhere(path);
@@ -103,33 +118,72 @@ export function checkState(
   }
 }
 
+/** Others may write there, and cannot touch what is not theirs. */
+function isShared(folder: string, isOurs: (there: Stats) => boolean): boolean {
+  const there = lookAt(folder);
+  if (!there?.isDirectory() || (there.mode & 0o1000) === 0) return false;
+  return there.uid === 0 || isOurs(there);
+}
+
+/** What is ours in a folder where anybody may have put it. */
+function checkShared(path: string, isOurs: (there: Stats) => boolean): void {
+  const there = lookAt(path);
+  if (there?.isSymbolicLink()) throw leadsElsewhere(path);
+  if (!there || (there.isFile() && isOurs(there))) return;
+  throw there.isFile()
+    ? unsafe(path, `belongs to another user (uid ${there.uid})`, elsewhere)
+    : unsafe(path, 'is no regular file', elsewhere);
+}
+
+const elsewhere =
+  'Keep the council in a folder of your own: name its file with council.statePath or AGENTS_COUNCIL_STATE_PATH, and call again.';
+
+/** What to do about a directory, if it is another one's or open to all. */
+interface Hints {
+  foreign: string;
+  open: (path: string) => string;
+}
+
+const ownHints: Hints = {
+  foreign:
+    'Look what is in it, then move it away or give it to your account (chown -R), and call again.',
+  open: (path) =>
+    `Look what is in it, take that right away (chmod o-w ${path}), and call again.`
+};
+
+/** The folder may serve others as well, who need it as it is. */
+const councilHints: Hints = {
+  foreign: elsewhere,
+  open: (path) =>
+    `${elsewhere} If this one is for the council alone, look what is in it, and take that right away (chmod o-w ${path}).`
+};
+
 function checkDirectory(
   path: string,
-  workspace: string,
-  { uid, probe }: Surveyor
+  isOurs: (there: Stats) => boolean,
+  { uid, probe }: Surveyor,
+  hints: Hints
 ): void {
   const there = lookAt(path);
   if (there?.isSymbolicLink()) throw leadsElsewhere(path);
   // A file in its place leads nowhere: who wants to write is told.
   if (!there?.isDirectory()) return;
-  const isOurs =
-    there.uid === uid || (uid === 0 && there.uid === statSync(workspace).uid);
   const isOpen = (there.mode & 0o002) !== 0;
-  if (isOurs && !isOpen) return;
+  if (isOurs(there) && !isOpen) return;
   // Some file systems have one owner and one mode for all there is.
   const fresh = probe(dirname(path));
   if (fresh?.uid === there.uid && (!isOpen || (fresh.mode & 0o002) !== 0))
     return;
-  if (!isOurs)
+  if (!isOurs(there))
     throw unsafe(
       path,
       `belongs to another user (uid ${there.uid}, and we are ${uid})`,
-      'Look what is in it, then move it away or give it to your account (chown -R), and call again.'
+      hints.foreign
     );
   throw unsafe(
     path,
     'can be changed by everybody on this machine',
-    `Look what is in it, take that right away (chmod o-w ${path}), and call again.`
+    hints.open(path)
   );
 }
 
