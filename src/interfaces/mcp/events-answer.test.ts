@@ -81,12 +81,28 @@ describe('an event that is too long for any answer', () => {
       {
         seq: 2,
         type: 'progress',
-        payload: `{"text":"${'x'.repeat(991)}`,
+        payload: expect.any(String),
         truncated: true,
         total_chars: 60_011,
+        next_offset: expect.any(Number),
         full_output: worker.folder.outbox
       }
     ]);
+  });
+
+  test('has the beginning and the end of its payload, as much as fits', async () => {
+    const text = Array.from({ length: 9000 }, (_, n) => n).join(' ');
+    await happened({ type: 'result', payload: { text } });
+    const [event] = answer().events;
+    const json = JSON.stringify({ text });
+    const [head = '', tail = ''] = event.payload.split(/\n\n… \[cut.*\] …\n\n/);
+    expect(json.startsWith(head)).toBe(true);
+    expect(json.endsWith(tail)).toBe(true);
+    expect(event.next_offset).toBe(head.length);
+    expect(tail.length).toBeGreaterThan(5000);
+    const size = JSON.stringify(answer().told).length;
+    expect(size).toBeGreaterThan(19_000);
+    expect(size).toBeLessThanOrEqual(20_000);
   });
 
   test('is cut between two characters', async () => {

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import type { WorkerEvent } from '../../core/orchestrator/records.ts';
 import type { Worker } from '../../core/orchestrator/worker-store.ts';
-import type { Facts } from '../../core/runs/fit.ts';
+import { type Facts, sizeOf } from '../../core/runs/fit.ts';
+import { endsPart } from '../../core/runs/parts.ts';
 import { inlineChars } from '../../core/runs/report.ts';
 import { limitsOf } from './clients.ts';
 
@@ -13,8 +14,8 @@ interface Asked {
 
 /** For what is around the events in an answer. */
 const frameChars = 300;
-/** Of a payload that has no room at all. */
-const headChars = 1000;
+/** For the name of a payload that is cut, and a comma. */
+const nameChars = 12;
 
 /**
  * Events after a number, whole, as many as the client takes; an event that is
@@ -39,7 +40,7 @@ export function eventsAnswer(
       more = true;
       break;
     }
-    events.push(size > room ? cut(whole, folder.outbox) : whole);
+    events.push(size > room ? cut(whole, folder.outbox, room) : whole);
     room -= size;
   }
   const last = delta.entries[events.length - 1]?.seq;
@@ -55,14 +56,26 @@ export function shown(event: WorkerEvent, directory: string): Facts {
     : { ...rest, payload_file: join(directory, file) };
 }
 
-/** One that is too long by itself. */
-export function cut({ payload, ...rest }: Facts, outbox: string): Facts {
-  const text = JSON.stringify(payload) ?? '';
-  return {
-    ...rest,
-    payload: text.slice(0, headChars).replace(/[\ud800-\udbff]$/, ''),
-    truncated: true,
-    total_chars: text.length,
-    full_output: outbox
-  };
+/**
+ * One that is too long by itself: its payload is a text, the two ends of the
+ * payload's JSON. The event takes no more than `room` bytes of JSON then.
+ */
+export function cut(
+  { payload, ...rest }: Facts,
+  outbox: string,
+  room: number
+): Facts {
+  const json = JSON.stringify(payload) ?? '';
+  const ends = { head: json, tail: '', totalChars: json.length };
+  const part = endsPart('payload', ends, {
+    mark: '\n\n… [cut: full_output has the whole event] …\n\n',
+    tell: ({ next, total }) => ({
+      truncated: true,
+      total_chars: total,
+      next_offset: next,
+      full_output: outbox
+    })
+  });
+  const left = room - sizeOf(rest) - nameChars;
+  return { ...rest, ...part.within({ chars: left, bytes: left }) };
 }

@@ -102,21 +102,31 @@ describe('events as a text', () => {
     expect(notes).toHaveLength(1);
   });
 
-  test('have one that is too long by itself with its beginning', () => {
+  test('have one that is too long by itself with its two ends', () => {
     write(2, { payload: 'x'.repeat(60_000) });
-    const { events, notes } = read(200);
+    const { text, events, notes } = read(200);
+    expect(text.length).toBeGreaterThan(18_500);
+    expect(text.length).toBeLessThanOrEqual(20_000);
     expect(events).toEqual([
       {
         seq: 2,
         at: '2026-01-01T00:00:00.000Z',
         type: 'progress',
-        payload: `"${'x'.repeat(999)}`,
+        payload: expect.stringMatching(/^"x+\n\n… \[cut.*\] …\n\nx+"$/),
         truncated: true,
         total_chars: 60_002,
+        next_offset: expect.any(Number),
         full_output: path
       }
     ]);
     expect(notes).toHaveLength(1);
+  });
+
+  test('are cut where a client would cut the longest, however it is escaped', () => {
+    write(1, { payload: { text: '"\\\n火'.repeat(20_000) } });
+    const { text, events } = read(1, 'codex-mcp-client');
+    expect(Buffer.byteLength(JSON.stringify(text))).toBeLessThan(11_500);
+    expect(numbers(events)).toEqual([1]);
   });
 
   test('name the file of a payload by its whole path', () => {

@@ -48,6 +48,8 @@ function newest(
 ): { lines: string[]; isCut: boolean } {
   let chars = inlineChars - frameChars;
   let bytes = limitsOf(clientName).answerBytes - frameChars;
+  // What JSON has escaped is escaped again there, at most twice as long.
+  const room = Math.min(chars, Math.floor(bytes / 2));
   const hasRoom = (line: string) => {
     chars -= line.length + 1;
     // In the answer it stands as a string of JSON.
@@ -61,7 +63,7 @@ function newest(
       lines.unshift(line);
       continue;
     }
-    if (lines.length === 0) lines.push(JSON.stringify(cut(event, path)));
+    if (lines.length === 0) lines.push(JSON.stringify(cut(event, path, room)));
     return { lines, isCut: true };
   }
   return { lines, isCut: false };

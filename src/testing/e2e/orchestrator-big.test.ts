@@ -111,6 +111,7 @@ describe('payloads of workers', () => {
     const read = { agent_id: id, since_seq: 1 };
     const { data, text } = await master.call('events_read', read);
     expect(text.length).toBeLessThan(21_000);
+    expect(text).toContain(`${'€'.repeat(1000)}\\"}`);
     expect(data).toMatchObject({
       events: [
         {
