@@ -40,7 +40,10 @@ export async function waitWatching(
     await onLook(finished, waiting);
     const enough =
       waiting.length === 0 || (mode === 'any' && finished.length > 0);
-    const known = [...finished, ...waiting].map((run) => run.record.agent_id);
+    const known = [
+      ...[...finished, ...waiting].map((run) => run.record.agent_id),
+      ...result.spoilt.map(({ agentId }) => agentId)
+    ];
     const stranger = agentIds.find((id) => !known.includes(id));
     if (stranger !== undefined) throw noSuchAgent(stranger, host);
     if (enough || left <= sliceMs || signal.aborted)

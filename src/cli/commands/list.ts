@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { secondsSince } from '../../core/runs/report.ts';
 import type { Run } from '../../core/runs/run.ts';
+import { unlessSpoilt } from '../../core/runs/spoilt.ts';
 import type { Host } from '../../host.ts';
 import type { ListDocument } from '../json/agent-document.ts';
 import { colorsFor, print, printJson, statusColor, tell } from '../output.ts';
@@ -76,7 +77,9 @@ async function endedLast(host: Host, limit: number): Promise<Run[]> {
   const ids = host.recent(limit);
   const runs: Run[] = [];
   for (const id of ids.reverse()) {
-    const run = await host.tracker.run(id);
+    const run = await unlessSpoilt(host.tracker.run(id), ({ message, hint }) =>
+      tell(`${message} ${hint}`)
+    );
     if (run?.outcome) runs.push(run);
   }
   return runs;

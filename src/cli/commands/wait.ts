@@ -61,7 +61,7 @@ async function wait(
   host.watch();
   const block = agentIds.length > 0 ? openBlock() : undefined;
   const announce = announcer(agentIds.length);
-  const { finished, waiting, elapsedMs } = await waitWatching(host, {
+  const { finished, waiting, spoilt, elapsedMs } = await waitWatching(host, {
     agentIds,
     mode: flags.any ? 'any' : 'all',
     timeoutMs: 1000 * (flags.timeout ?? Number.POSITIVE_INFINITY),
@@ -78,6 +78,8 @@ async function wait(
   }
   const enough = flags.any && finished.length > 0;
   process.exitCode = exitCodeOf(enough ? finished : [...finished, ...waiting]);
+  for (const { problem } of spoilt) tell(`${problem.message} ${problem.hint}`);
+  if (spoilt.length > 0 && !enough) process.exitCode ||= exitCodes.error;
   if (flags.json) {
     await printJson({
       status: statusOf(agentIds, waiting, enough === true),

@@ -9,6 +9,21 @@ export function spoilt(agentId: string, file: string): HostError {
   );
 }
 
+/** What work gives, or nothing where the files it needs were spoilt. */
+export async function unlessSpoilt<T>(
+  work: Promise<T>,
+  onSpoilt: (problem: HostError) => void = () => undefined
+): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof HostError) || error.code !== 'state_invalid')
+      throw error;
+    onSpoilt(error);
+    return undefined;
+  }
+}
+
 /** What an end that there was no room for is told as. */
 export function unwritten(agentId: string): HostError {
   return new HostError(

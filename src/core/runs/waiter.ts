@@ -1,7 +1,9 @@
+import type { HostError } from '../errors.ts';
 import type { Run } from './run.ts';
 import { hasExited, wasClaimed } from './run-files.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
+import { unlessSpoilt } from './spoilt.ts';
 
 export interface WaitOptions {
   agentIds: string[];
@@ -12,9 +14,17 @@ export interface WaitOptions {
   onProgress?: (finished: Run[], waiting: Run[]) => void;
 }
 
+/** Of a run whose files somebody has spoilt. */
+export interface SpoiltRun {
+  agentId: string;
+  problem: HostError;
+}
+
 export interface WaitResult {
   finished: Run[];
   waiting: Run[];
+  /** Of these nobody can say how they stand. */
+  spoilt: SpoiltRun[];
   elapsedMs: number;
 }
 
@@ -25,7 +35,8 @@ const progressMs = 5000;
 
 /**
  * Waits for runs of any server. Giving up changes nothing about them.
- * @throws HostError `storage_full` when an end cannot be written down
+ * @throws HostError `storage_full` when an end cannot be written down,
+ *   `state_invalid` when all that is asked for has been spoilt
  */
 export async function waitForRuns(
   tracker: RunTracker,
@@ -38,16 +49,19 @@ export async function waitForRuns(
   const done = new Map<string, Run>();
   const waiting = new Map<string, Run>();
   const gone = new Set<string>();
+  const spoilt = new Map<string, SpoiltRun>();
   const look = async (ids: string[]) => {
     for (const id of ids) {
       if (done.has(id)) continue;
-      const run = await tracker.run(id);
+      const run = await unlessSpoilt(tracker.run(id), (problem) =>
+        spoilt.set(id, { agentId: id, problem })
+      );
       if (run?.outcome) {
         done.set(id, run);
         waiting.delete(id);
       } else if (run) waiting.set(id, run);
       else {
-        // Read by others and cleaned away since.
+        // Spoilt, or read by others and cleaned away since.
         gone.add(id);
         waiting.delete(id);
       }
@@ -84,7 +98,10 @@ export async function waitForRuns(
   } finally {
     unsubscribe();
   }
+  const [first] = spoilt.values();
+  if (first && done.size + waiting.size === 0) throw first.problem;
   return {
+    spoilt: [...spoilt.values()],
     finished: agentIds.flatMap((id) => done.get(id) ?? []),
     waiting: [...waiting.values()],
     elapsedMs: elapsed()

@@ -5,6 +5,8 @@ import type { Facts, Form } from '../../../core/runs/fit.ts';
 import { listPart } from '../../../core/runs/parts.ts';
 import { type Report, reachOf, readReport } from '../../../core/runs/report.ts';
 import type { Run, RunRecord } from '../../../core/runs/run.ts';
+import { unlessSpoilt } from '../../../core/runs/spoilt.ts';
+import type { SpoiltRun, WaitResult } from '../../../core/runs/waiter.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
 import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
@@ -54,7 +56,7 @@ export function waitTool(host: Host): Tool {
           host,
           context
         );
-      const { finished, waiting, elapsedMs } = await waitWithProgress(
+      const { finished, waiting, spoilt, elapsedMs } = await waitWithProgress(
         host,
         { agentIds: ids, mode, seconds: timeout },
         context
@@ -67,7 +69,7 @@ export function waitTool(host: Host): Tool {
       const squad = squadId === undefined ? {} : { squadId };
       const answer = fitAnswer(
         context.clientName,
-        await formsOf(host, finished, (results, brief, list) =>
+        await formsOf(host, { finished, spoilt }, (results, brief, list) =>
           waiting.length === 0
             ? {
                 status: 'all_completed',
@@ -151,11 +153,13 @@ async function nothingRunning(
   over?: string[]
 ): Promise<Facts> {
   const ids = host.recent(5, over);
-  const runs = await Promise.all(ids.map((id) => host.tracker.run(id)));
-  const recent = runs.filter((run) => run !== undefined);
+  const runs = await Promise.all(
+    ids.map((id) => unlessSpoilt(host.tracker.run(id)))
+  );
+  const finished = runs.filter((run) => run !== undefined);
   return fitAnswer(
     clientName,
-    await formsOf(host, recent, (results, brief, list) => ({
+    await formsOf(host, { finished, spoilt: [] }, (results, brief, list) => ({
       status: 'no_agents_running',
       ...said(...notes, 'No agent is running. These ended last.', ...brief),
       ...list('recent_results', results)
@@ -177,13 +181,14 @@ type Envelope = (
  */
 async function formsOf(
   host: Host,
-  runs: Run[],
+  { finished, spoilt }: Pick<WaitResult, 'finished' | 'spoilt'>,
   envelope: Envelope
 ): Promise<Form[]> {
-  const reading = { reach: reachOf(runs) };
+  const reading = { reach: reachOf(finished) };
   const reports = await Promise.all(
-    runs.map((run) => readReport(run, host.store, host.tracker, reading))
+    finished.map((run) => readReport(run, host.store, host.tracker, reading))
   );
+  reports.push(...spoilt.map(reportSpoilt));
   const form = (
     kind: keyof Report,
     least: number,
@@ -211,6 +216,14 @@ async function formsOf(
         )
     }
   ];
+}
+
+/** How it stands nobody can say, so it has no status. */
+function reportSpoilt({ agentId, problem }: SpoiltRun): Report {
+  const row = { agent_id: agentId, error_code: problem.code };
+  const bare = () => row;
+  const error = () => ({ ...row, error: problem.message, hint: problem.hint });
+  return { full: error, words: error, error: bare, bare };
 }
 
 function isQueued({ status }: Run): boolean {
