@@ -75,6 +75,12 @@ export const logLine = z.discriminatedUnion('type', [
       'interrupted'
     ]),
     error: z.string().nullable(),
+    whole_error: z
+      .strictObject({ chars: z.number(), sha256: hash, path: z.string() })
+      .optional()
+      .describe(
+        'of an error that was cut: its length, and the file that has it all'
+      ),
     error_code: z.string().nullable(),
     model: z.string().nullable(),
     exit_code: z.number().nullable(),

@@ -40,7 +40,7 @@ export async function renderEntry(
     if (result.chars > 0 || !error)
       parts.push(block('📤 Output', result.chars, await load(result)));
     if (error && error !== oneLine(error, errorChars))
-      parts.push(block('❗ Error', error.length, error));
+      parts.push(errorBlock(error, entry));
   }
   return `${parts.join('\n')}\n---\n`;
 }
@@ -114,6 +114,16 @@ function block(title: string, chars: number, text: string): string {
     '</details>',
     ''
   ].join('\n');
+}
+
+function errorBlock(error: string, { finished, cleanedAt }: Entry): string {
+  const whole = finished?.whole_error;
+  if (!whole) return block('❗ Error', error.length, error);
+  const where = cleanedAt
+    ? `was in ${whole.path}, which was cleaned away, ${utc(cleanedAt)}`
+    : `is in ${whole.path}`;
+  const notice = `… cut here; the whole error ${where} …`;
+  return block('❗ Error', whole.chars, `${error}\n\n${notice}`);
 }
 
 async function textOf(

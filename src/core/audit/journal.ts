@@ -7,6 +7,7 @@ import { ensureDirectory } from '../state/directories.ts';
 import { openToAppend, writeOver } from '../state/own-file.ts';
 import type { CleanedRecord } from './cleaned-record.ts';
 import { JournalFiles } from './journal-files.ts';
+import { mostErrorChars, type WithLongError } from './long-error.ts';
 import { longestSecret, type Redact } from './redact.ts';
 
 /** A text in the journal: inline when short, else by hash and file. */
@@ -37,7 +38,7 @@ export interface SpawnedRecord {
   prompt: JournalText;
 }
 
-export interface FinishedRecord {
+export interface FinishedRecord extends WithLongError {
   type: 'finished';
   agent_id: string;
   status: EndStatus;
@@ -178,7 +179,7 @@ export class Journal {
         return {
           ...event,
           model: this.#short(event.model, 200),
-          error: this.#short(event.error, 4000)
+          error: this.#short(event.error, mostErrorChars)
         };
       case 'cancel_requested':
         return { ...event, reason: this.#short(event.reason, 2000) };

@@ -122,6 +122,10 @@ const checksOf = new Map<unknown, [name: string, isRight: Check][]>([
         (value) => typeof value === 'string' && Object.hasOwn(statuses, value)
       ],
       ['error', orNull(isText)],
+      [
+        'whole_error',
+        (value, of) => value === undefined || isJournalText(value, of)
+      ],
       ['model', orNull(isText)],
       ['cost_usd', orNull(isNumber)],
       ['duration_ms', isCount],

@@ -5,6 +5,7 @@ import {
   type Journal,
   spawnedEvent
 } from '../audit/journal.ts';
+import { longErrorOf } from '../audit/long-error.ts';
 import type { Witness } from '../changes/witness.ts';
 import { classifyWith } from '../engines/failure-codes.ts';
 import { readIfThere } from '../state/atomic-file.ts';
@@ -127,11 +128,13 @@ export async function finishedEvent(
   const long = outcome.result_chars > 50_000;
   const text =
     long || path === undefined ? '' : (await readSlice(path, 0, 50_000)).text;
-  const relative = `.agents/spawns/${agentId}/${outcome.result_file}`;
+  const folder = `.agents/spawns/${agentId}`;
+  const relative = `${folder}/${outcome.result_file}`;
   return {
     type: 'finished',
     agent_id: agentId,
     ...{ status, error, error_code, model, exit_code },
+    ...longErrorOf(error, `${folder}/outcome.json`),
     ...{ cost_usd, usage, duration_ms, completed_at },
     result: long
       ? { chars: outcome.result_chars, path: relative }

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runCommand } from '../command-line.ts';
+import { type McpClient, startServer } from '../mcp-client.ts';
+import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
+import { until } from '../until.ts';
+
+let workspace: TempWorkspace;
+let server: McpClient;
+
+beforeEach(async () => {
+  workspace = createTempWorkspace();
+  workspace.write('troupe.config.json', '{"engines": {"rehearsal": true}}');
+  server = await startServer(workspace);
+});
+
+afterEach(async () => {
+  await server.close();
+  workspace.remove();
+});
+
+const read = (...path: string[]) =>
+  readFileSync(join(workspace.path, ...path), 'utf8');
+
+/** An agent fails with an error so long; the log says how it ended. */
+async function failed(chars: number) {
+  const prompt = `fail provider_error ${'E'.repeat(chars)}`;
+  const { data } = await server.call('spawn_rehearsal', { prompt });
+  const agent_id = String(data.agent_id);
+  await server.call('wait_for_agents', { agent_ids: [agent_id], timeout: 30 });
+  const shown = new RegExp(`Failed.*#${agent_id}`);
+  const iac = join(workspace.path, 'logs', 'IAC.md');
+  await until(
+    'IAC.md to show it',
+    () => existsSync(iac) && shown.test(readFileSync(iac, 'utf8'))
+  );
+  const { stdout } = await runCommand(workspace, ['log', '--json', '-n', '1']);
+  const path = `.agents/spawns/${agent_id}/outcome.json`;
+  const { error } = JSON.parse(read(path));
+  return { record: JSON.parse(stdout), path, error, iac: read('logs/IAC.md') };
+}
+
+test('of an error that the log cuts it says how long it was and where it is', async () => {
+  const { record, path, error, iac } = await failed(6000);
+  expect(error.length).toBeGreaterThanOrEqual(6000);
+  expect(record.error).toBe(error.slice(0, 4000));
+  expect(record.whole_error).toEqual({
+    chars: error.length,
+    sha256: createHash('sha256').update(error).digest('hex'),
+    path
+  });
+  expect(iac).toContain(`❗ Error (${error.length} chars)`);
+  expect(iac).toContain(`cut here; the whole error is in ${path}`);
+});
+
+test('an error that the log has whole is told as it is', async () => {
+  const { record, error, iac } = await failed(3000);
+  expect(record.error).toBe(error);
+  expect(record).not.toHaveProperty('whole_error');
+  expect(iac).toContain(`❗ Error (${error.length} chars)`);
+  expect(iac).not.toContain('cut here');
+});
