@@ -6,6 +6,8 @@ test.each([
   ['{ "maxConcurent": 3 }', 'maxConcurrent'],
   ['{ "retention": { "keeep": 3 } }', 'keep'],
   ['{ "engines": { "claude": { "modle": "x" } } }', 'model'],
+  ['{ "toolsets": ["runs", "spwn"] }', 'spawn'],
+  ['{ "maxAccess": "raed" }', 'read'],
   ['{ "orchestrator": { "backnd": "tmux" } }', 'backend']
 ])('%s makes it ask whether "%s" was meant', async (text, meant) => {
   const workspace = createTempWorkspace();

@@ -52,7 +52,7 @@ export async function loadConfig(
   const overrides = overridesOf(flags, environment, settings);
   const merged = isObject(written) ? overridden(written, overrides) : written;
   const parsed = configSchema.safeParse(merged);
-  if (!parsed.success) throw invalid(file, overrides, parsed.error);
+  if (!parsed.success) throw invalid(file, overrides, parsed.error, merged);
   const { $schema, engines, ...rest } = parsed.data;
   return {
     ...rest,
@@ -134,7 +134,8 @@ export function baseDirectoryOf(config: Config): string {
 function invalid(
   file: string | undefined,
   overrides: Override[],
-  error: z.ZodError
+  error: z.ZodError,
+  merged: unknown
 ): HostError {
   const issues = error.issues.flatMap(told);
   const faults = issues.map((issue) => {
@@ -146,7 +147,7 @@ function invalid(
   return new HostError(
     'config_invalid',
     `The configuration is not valid. ${faults.join('; ')}.`,
-    `${suggestionFor(configSchema, issues)}docs/reference/configuration.md shows every key.`
+    `${suggestionFor(configSchema, issues, merged)}docs/reference/configuration.md shows every key.`
   );
 }
 

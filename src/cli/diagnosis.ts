@@ -23,14 +23,17 @@ interface Findings extends Surroundings {
   squads: string[];
 }
 
-export function nextSteps(found: Findings): string[] {
+/** @param settings engines that only the settings speak of */
+export function nextSteps(found: Findings, settings: string[]): string[] {
   const { config, node, directories, unsafe, faults, squads, engines } = found;
   const steps: string[] = [];
   if (config.problem !== null) steps.push(config.problem);
   if (unsafe !== null) steps.push(oneLine(unsafe));
   for (const { plugin, problem } of faults)
     steps.push(
-      `Mend the plugin ${plugin}, or take it out of "plugins": ${oneLine(problem)}`
+      settings.includes(plugin)
+        ? `Mend the name ${plugin} in "engines", or take it out: ${oneLine(problem)}`
+        : `Mend the plugin ${plugin}, or take it out of "plugins": ${oneLine(problem)}`
     );
   steps.push(...squads.map(oneLine));
   if (!node.ok) steps.push(`Use Node ${node.required} or newer.`);

@@ -57,10 +57,21 @@ function usageError({ message }: CommanderError, path: string): HostError {
     .split('\n')
     .map((line) => line.trim());
   const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`;
-  const suggestion = /^\((Did you mean .*)\)$/.exec(meant ?? '')?.[1];
+  const suggestion =
+    /^\((Did you mean .*)\)$/.exec(meant ?? '')?.[1] ?? choiceIn(first);
   return new HostError(
     'invalid_input',
     /[.?!]$/.test(text) ? text : `${text}.`,
-    `${suggestion ? `${suggestion} ` : ''}See: troupe help${path && ` ${path}`}`
+    `${suggestion && `${suggestion.trim()} `}See: troupe help${path && ` ${path}`}`
   );
+}
+
+/** What may be meant by a word that is none of those allowed. */
+function choiceIn(words: string): string {
+  const found =
+    /(?:value|argument) '([^']*)' is invalid\b.* Allowed choices are (.*)\.$/.exec(
+      words
+    );
+  const [, word = '', allowed = ''] = found ?? [];
+  return found ? didYouMean(word, allowed.split(', ')) : '';
 }

@@ -18,7 +18,7 @@ export async function runCouncilMcp(args: string[]): Promise<void> {
   let councilDoor: CouncilDoor = {};
   await serveWith(
     () => {
-      const values = readFlags(args, councilFlags);
+      const values = readFlags(args, councilFlags, 'council mcp');
       const { workspace, config, engines } = values;
       councilDoor = doorOf(values['agent-name'], values.format);
       return {

@@ -69,7 +69,10 @@ async function diagnose(
     faults: registry.faults,
     squads
   };
-  return { ...found, next: nextSteps(found) };
+  const settings = Object.keys(config.engines).filter(
+    (name) => !config.plugins.includes(name)
+  );
+  return { ...found, next: nextSteps(found, settings) };
 }
 
 /** A configuration that does not hold is one more thing to tell. */

@@ -83,7 +83,7 @@ export function refuse(error: unknown): never {
 }
 
 export function valuesOf(args: string[]) {
-  return readFlags(args, mcpFlags);
+  return readFlags(args, mcpFlags, 'troupe mcp');
 }
 
 export function flagsOf(values: ReturnType<typeof valuesOf>): Flags {

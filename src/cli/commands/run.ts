@@ -86,7 +86,8 @@ async function run(
   return withHost(
     flags,
     async (host) => {
-      refuseIdleFlags(host.registry.get(engine), flags);
+      const { registry } = host;
+      refuseIdleFlags(registry.get(engine, registry.nameable()), flags);
       const { record, warning } = await host.spawn({
         engine,
         prompt,

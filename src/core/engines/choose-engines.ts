@@ -72,7 +72,7 @@ function strangers(
     .filter((name) => !names.includes(name))
     .map((name) => ({
       plugin: name,
-      problem: `the configuration has settings for it, but there is no such engine (there are: ${names.join(', ')})`
+      problem: `the configuration has settings for it, but there is no such engine. ${didYouMean(name, names)}Engines: ${names.join(', ')}`
     }));
 }
 

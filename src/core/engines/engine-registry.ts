@@ -76,11 +76,17 @@ export class EngineRegistry {
     return this.#plugins.get(engine);
   }
 
+  /** Also those that are offered only when they are named. */
+  nameable(): string[] {
+    return [...this.all(), ...this.#others]
+      .map(({ name }) => name)
+      .filter((name) => this.settingsOf(name).enabled !== false);
+  }
+
   /** @throws HostError `unknown_engine` with the names there are. */
-  get(name: string): Engine {
+  get(name: string, names = [...this.#engines.keys()]): Engine {
     const engine = this.#engines.get(name);
     if (engine) return engine;
-    const names = [...this.#engines.keys()];
     throw new HostError(
       'unknown_engine',
       `There is no engine "${name}".`,

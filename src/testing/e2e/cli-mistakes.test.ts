@@ -42,6 +42,25 @@ test.each([
     ['roles', 'code-reviwer', ...fine],
     'Did you mean "code-reviewer"?'
   ],
+  ['an engine that is off', ['run', 'rehersal', 'x', ...fine], '"rehearsal"?'],
+  ['a shell', ['completion', 'bsh'], 'Did you mean "bash"'],
+  ['a level', ['run', 'claude', 'x', '--access', 'raed'], '"read"?'],
+  [
+    'a flag of the server',
+    ['mcp', '--max-acess', 'read'],
+    'Did you mean "--max-access"? See: troupe mcp --help'
+  ],
+  ['its toolsets', ['mcp', '--toolset', 'spawn'], 'mean "--toolsets"?'],
+  [
+    'a flag of the council',
+    ['council', 'mcp', '--agnt-name', 'x'],
+    'Did you mean "--agent-name"? See: council mcp --help'
+  ],
+  [
+    'a toolset',
+    ['mcp', '--toolsets', 'spwn', ...fine],
+    'Did you mean "spawn"?'
+  ],
   ['a setting', ['list'], 'Did you mean "maxConcurrent"?']
 ])(
   '%s that is mistyped gets a suggestion in one line, exit code 1',
@@ -100,6 +119,25 @@ test.each([
     expect(refused.stderr).toBe(`troupe: ${error.message} ${error.hint}\n`);
   }
 );
+
+test('a value that begins with a dash is asked for in one line', async () => {
+  const refused = await troupe('mcp', '--process-timeout-ms', '-5');
+  expect(refused).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'troupe: The value of --process-timeout-ms is missing, or begins with a dash. If it has to begin with one, write --process-timeout-ms=VALUE. See: troupe mcp --help\n'
+  });
+});
+
+test('doctor asks which engine is meant by settings for none', async () => {
+  workspace.write('slip.json', '{ "engines": { "cluade": { "model": "x" } } }');
+  const args = ['--json', '--engines', 'rehearsal', '--config', 'slip.json'];
+  const { stdout } = await troupe('doctor', ...args);
+  expect(JSON.parse(stdout).next[0]).toMatch(
+    /^Mend the name cluade in "engines", or take it out: .* Did you mean "claude"\? /
+  );
+});
 
 test.each([
   ['list', '--engines', ''],
