@@ -114,6 +114,17 @@ test('output that is too long is told by its ends, size and place', async () => 
   expect(facts.rawStdout).toMatch(/^begin 한.*\n\n… \[cut\] …\n\n.*한 end$/s);
 });
 
+test("a template's output and its answer share the room", async () => {
+  const words = 'x'.repeat(100_000);
+  write('stdout', words);
+  write('result.txt', words);
+  const outcome = { result_chars: 100_000 };
+  const facts = await told(ended(outcome, { template: 'run.template' }));
+  const { length } = `${facts.rawStdout}${facts.result}`;
+  expect(length).toBeLessThanOrEqual(20_000);
+  expect(length).toBeGreaterThan(19_500);
+});
+
 describe('the chat that can go on', () => {
   const chatIdOf = async (run: Run | undefined) =>
     (await told(run, 'stateful')).chatId;

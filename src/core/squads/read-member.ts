@@ -61,7 +61,7 @@ function reachOfAll(sources: MemberSource[]): number {
   const needs = sources.flatMap(({ run, directory }) =>
     run?.outcome
       ? [
-          ...(run.record.template ? [] : [run.outcome.result_chars]),
+          run.outcome.result_chars,
           ...['stdout', 'stderr'].map(
             (name) => sizeOf(join(directory, name)) / longestCharacter
           )
@@ -107,10 +107,7 @@ async function readMember(
     join(directory, 'stderr'),
     reach.all
   );
-  const result = words.filed('result');
-  const output = run.record.template
-    ? [together(stdout, result), stderr]
-    : [stdout, stderr, result];
+  const output = [stdout, stderr, words.filed('result')];
   const error = (told: Parameters<Answer>[0]) => errorOf(outcome, told);
   return {
     full: (told) => ({
@@ -155,17 +152,6 @@ function errorOf(
 ): Facts {
   if (error === null) return {};
   return { error_code, ...told(linePart('error', error, errorCut)) };
-}
-
-/** A template's answer is its output, trimmed: the same words count once. */
-function together(output: Part, answer: Part): Part {
-  return {
-    chars: output.chars,
-    within: ({ chars, bytes }) => {
-      const room = { chars, bytes: bytes / 2 };
-      return { ...output.within(room), ...answer.within(room) };
-    }
-  };
 }
 
 /** A file's text, verbatim; cut, it says how much there is and where. */
