@@ -101,11 +101,16 @@ describe('two servers on one workspace', () => {
   });
 
   test('never have more agents at work than the workspace may', async () => {
+    workspace.write('step.sh', `${untilReleased}echo "end $name" >>steps.log`);
     const [mine, theirs] = await Promise.all([
-      ids(many(one, 'a', 12, 0.5)),
-      ids(many(two, 'b', 12, 0.5))
+      ids(many(one, 'a', 12, 0)),
+      ids(many(two, 'b', 12, 0))
     ]);
+    await startedAre(maximum);
+    for (let index = 1; index <= 12; index += 1)
+      for (const letter of 'ab') workspace.write(`go-${letter}${index}`, '');
     await wait(one, [...mine, ...theirs]);
+    expect(started()).toHaveLength(24);
     let atWork = 0;
     let most = 0;
     for (const step of workspace.steps()) {
