@@ -107,6 +107,7 @@ const line = fc.constantFrom(
   '  # mine',
   'list = [\n  [1, 2],\n  [3]\n]',
   'text = """\n[a]\n"""',
+  'words = """\n[mcp_servers.agents]\n"""',
   'when = 1979-05-27T07:32:00Z',
   'big = 123456789012345678901',
   "'odd key' = 1.5 # why"

@@ -21,6 +21,8 @@ export function tomlFormat(toml: Toml): EntryFormat {
     const starts = linesOf(text);
     return starts
       .filter((start) => ours.test(lineAt(text, start)))
+      // A line of a text may look as a heading does.
+      .filter((start) => canParse(text.slice(0, start)))
       .map((start) => {
         const ends = starts.filter(
           (end) => end > start && /^[ \t]*\[/.test(lineAt(text, end))
