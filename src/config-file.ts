@@ -135,7 +135,9 @@ async function contentOf(file: string, text: string): Promise<unknown> {
   const extension = extname(file);
   const load = loaders.get(extension || 'noExt');
   if (!load) throw new Error(`${extension} is no form of a configuration`);
-  const value: unknown = await load(file, text);
+  // Some editors begin a file with a mark that no parser of JSON takes.
+  const plain = text.replace(/^\uFEFF/, '');
+  const value: unknown = await load(file, plain);
   if (basename(file) !== packageName) return value;
   return isObject(value) ? value.troupe : undefined;
 }

@@ -46,7 +46,9 @@ export async function planAccess(
   try {
     const before = settingsIn(file);
     if (isReadOnly(file)) return byHand('is read-only');
-    const text = await withAccess(before, file, level);
+    const mark = /^\uFEFF/.exec(before ?? '')?.[0] ?? '';
+    const plain = before?.slice(mark.length);
+    const text = `${mark}${await withAccess(plain, file, level)}`;
     return { label, file, before, edit: { change: 'add', text } };
   } catch (error) {
     return byHand(messageOf(error));

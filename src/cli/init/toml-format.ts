@@ -19,20 +19,22 @@ export function tomlFormat(toml: Toml): EntryFormat {
   /** Offsets of our tables: of each heading, and behind its last value. */
   const regionsOf = (text: string): [number, number][] => {
     const starts = linesOf(text);
-    return starts
-      .filter((start) => ours.test(lineAt(text, start)))
-      // A line of a text may look as a heading does.
-      .filter((start) => canParse(text.slice(0, start)))
-      .map((start) => {
-        const ends = starts.filter(
-          (end) => end > start && /^[ \t]*\[/.test(lineAt(text, end))
-        );
-        // A line in a list may begin as a heading does.
-        const end = [...ends, text.length].find((one) =>
-          canParse(text.slice(start, one))
-        );
-        return [start, endOfValues(text, start, end ?? text.length)];
-      });
+    return (
+      starts
+        .filter((start) => ours.test(lineAt(text, start)))
+        // A line of a text may look as a heading does.
+        .filter((start) => canParse(text.slice(0, start)))
+        .map((start) => {
+          const ends = starts.filter(
+            (end) => end > start && /^[ \t]*\[/.test(lineAt(text, end))
+          );
+          // A line in a list may begin as a heading does.
+          const end = [...ends, text.length].find((one) =>
+            canParse(text.slice(start, one))
+          );
+          return [start, endOfValues(text, start, end ?? text.length)];
+        })
+    );
   };
 
   const canParse = (text: string): boolean => {

@@ -115,6 +115,15 @@ test('a configuration that is no JSON is told of on one line', async () => {
   expect(stderr).toMatch(/^troupe: The configuration in .* Mend .*\n$/);
 });
 
+test('a configuration keeps its byte order mark', async () => {
+  workspace.write('troupe.config.json', '\uFEFF{"maxDepth": 1}\n');
+  const { code, stderr } = await init('claude', '--yes', '--access', 'read');
+  expect({ code, stderr }).toMatchObject({ code: 0 });
+  const text = readFileSync(pathOf('troupe.config.json'), 'utf8');
+  expect(text.slice(0, 2)).toBe('\uFEFF{');
+  expect(JSON.parse(text.slice(1))).toEqual({ maxDepth: 1, maxAccess: 'read' });
+});
+
 test('in a directory that is gone, that is told', () => {
   const script = 'mkdir gone; cd gone; rmdir ../gone; exec "$@"';
   const program = join(packageRoot, 'dist', 'troupe.cjs');
