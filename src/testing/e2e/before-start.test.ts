@@ -104,7 +104,10 @@ test('list does not wait for git to see what an agent left', async () => {
     readdirSync(directory).includes('looking')
   );
   const listed = await server.call('list');
-  expect(listed.data.running).toMatchObject([{ id: data.agent_id }]);
+  expect(listed.data).toMatchObject({
+    running: [],
+    completed_ids: [data.agent_id]
+  });
   await until('its outcome', () => {
     release();
     return existsSync(join(directory, 'outcome.json'));

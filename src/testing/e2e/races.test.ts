@@ -112,7 +112,13 @@ describe('of records that four processes append at once', () => {
        const journal = new pieces.Journal(path, join(arena, 'heads'), redact);
        for (let round = 0; round < rounds; round += 1) {
          const prompt = { chars: 1, text: ${text} };
-         const record = { agent_id: me, task: '', model: null, tools: null };
+         const record = {
+           agent_id: me.padStart(8, '0'),
+           ...{ engine: 'codex', label: 'Codex', kind: 'cli', task: '' },
+           ...{ model: null, tools: null, parent: null, continues: null },
+           ...{ access: 'full', enforcement: 'none', cwd: '/project' },
+           created_at: new Date().toISOString()
+         };
          atRound(round);
          journal.append(pieces.spawnedEvent(record, prompt));
        }
