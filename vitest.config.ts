@@ -1,12 +1,15 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * Every test of the real CLIs, as `npm run test:engines` has them, or those
- * of a file that is named; else the quick ones.
+ * Every test of the real CLIs but the quick ones, which they hold already; or
+ * those of a file that is named; else the quick ones alone.
  */
-const all =
-  process.env.TROUPE_TEST_ENGINES === 'all' ||
-  process.argv.some((word) => word.includes('testing/engines/'));
+const ofEngines =
+  process.env.TROUPE_TEST_ENGINES === 'all'
+    ? '!(quick)'
+    : process.argv.some((word) => word.includes('testing/engines/'))
+      ? '*'
+      : '{quick,council-peer}';
 
 export default defineConfig({
   test: {
@@ -46,9 +49,7 @@ export default defineConfig({
         test: {
           name: 'engines',
           sequence: { groupOrder: 3 },
-          include: [
-            `src/testing/engines/${all ? '**/*' : '{quick,council-peer}'}.test.ts`
-          ],
+          include: [`src/testing/engines/${ofEngines}.test.ts`],
           globalSetup: ['src/testing/engines/nothing-left.ts'],
           testTimeout: 90_000,
           maxWorkers: 2
