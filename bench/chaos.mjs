@@ -60,7 +60,7 @@ if (!existsSync(file)) throw new Error(`${stdout}\n${stderr}`);
 const { report, faults, kept } = JSON.parse(readFileSync(file, 'utf8'));
 rmSync(directory, { recursive: true });
 const result = reportOf(report, faults);
-console.log(values.json ? JSON.stringify(result) : tableOf(result));
+console.log(values.json ? JSON.stringify([result]) : tableOf(result));
 if (kept) {
   console.error(`${faults.join('\n')}\nkept: ${kept}`);
   process.exitCode = 1;

@@ -37,7 +37,7 @@ const limits = { limit: 1.2, guard: 1.3 };
 /** Of a start, in which nothing of the past is looked at. */
 const startLimit = 1.1;
 /** What a view of 200 entries may cost, by one that is not full yet. */
-const fullView = 2.5;
+const fullView = 1.6;
 const startRuns = 25;
 const lookRuns = 40;
 const commandRuns = 7;

@@ -72,14 +72,24 @@ function bench(name, ...args) {
     [join(here, name), '--json', '--troupe', troupe, ...args],
     { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }
   );
-  if (status !== 0) {
+  const reports = status === 0 ? reportsIn(stdout) : undefined;
+  if (reports === undefined) {
     console.error(`${name} failed: ${stderr}`);
     broken.push(name);
     return [];
   }
-  const reports = JSON.parse(stdout);
   for (const report of reports) console.log(tableOf(report));
   return reports;
+}
+
+/** Undefined for what is no list of them. */
+function reportsIn(text) {
+  try {
+    const value = JSON.parse(text);
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A second Node binary from npm, or undefined where that cannot be had. */
