@@ -52,8 +52,7 @@ export default defineConfig({
           include: [`src/testing/engines/${ofEngines}.test.ts`],
           globalSetup: ['src/testing/engines/nothing-left.ts'],
           testTimeout: 90_000,
-          // Much of it is waiting: for programs to start, and to try again.
-          maxWorkers: 3
+          maxWorkers: 2
         }
       },
       {
