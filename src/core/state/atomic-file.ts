@@ -28,11 +28,20 @@ export function writeAll(descriptor: number, data: Buffer | string): void {
   while (offset < bytes.length) offset += writeSync(descriptor, bytes, offset);
 }
 
-/** A new file, 0600, never through a link. `durable` waits for the disk. */
-export function writeNew(path: string, data: Buffer | string, durable = false) {
+/**
+ * A new file, 0600, never through a link. `durable` waits for the disk.
+ * @param finish what else is done to the open file when all is written
+ */
+export function writeNew(
+  path: string,
+  data: Buffer | string,
+  durable = false,
+  finish?: (descriptor: number) => void
+): void {
   const descriptor = openSync(path, 'wx', 0o600);
   try {
     writeAll(descriptor, data);
+    finish?.(descriptor);
     if (durable) fdatasyncSync(descriptor);
   } finally {
     closeSync(descriptor);
@@ -55,15 +64,17 @@ export function replaceFile(
 /**
  * The same; with `durable` a power cut leaves the old or the new, and only
  * the new after `settleIn`, which may come later.
+ * @param finish as of `writeNew`, before the file has its name
  */
 export function putInPlace(
   path: string,
   data: Buffer | string,
-  durable: boolean
+  durable: boolean,
+  finish?: (descriptor: number) => void
 ): void {
   const temporary = temporaryName(path);
   try {
-    writeNew(temporary, data, durable);
+    writeNew(temporary, data, durable, finish);
     renameSync(temporary, path);
   } catch (error) {
     discard(temporary);

@@ -1,13 +1,6 @@
-import {
-  closeSync,
-  fchmodSync,
-  fchownSync,
-  fstatSync,
-  openSync,
-  renameSync
-} from 'node:fs';
+import { fchmodSync, fchownSync, fstatSync } from 'node:fs';
 import { errnoOf } from '../errors.ts';
-import { remove, temporaryName, writeAll } from './atomic-file.ts';
+import { putInPlace } from './atomic-file.ts';
 
 /** Whose a file is, where that is known, and who may do what with it. */
 export interface Kept {
@@ -22,22 +15,11 @@ export interface Kept {
  * and no link put in its place is followed.
  */
 export function replaceKept(path: string, text: string, kept: Kept): void {
-  const temporary = temporaryName(path);
-  try {
-    const descriptor = openSync(temporary, 'wx', 0o600);
-    try {
-      writeAll(descriptor, text);
-      give(descriptor, kept);
-      // A change of owner may take rights away, so they come last.
-      fchmodSync(descriptor, kept.mode & 0o777);
-    } finally {
-      closeSync(descriptor);
-    }
-    renameSync(temporary, path);
-  } catch (error) {
-    remove(temporary);
-    throw error;
-  }
+  putInPlace(path, text, false, (descriptor) => {
+    give(descriptor, kept);
+    // A change of owner may take rights away, so they come last.
+    fchmodSync(descriptor, kept.mode & 0o777);
+  });
 }
 
 function give(descriptor: number, kept: Kept): void {
