@@ -1,0 +1,61 @@
+import { realpathSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { HostError } from '../errors.ts';
+
+/** Names the directory of all records and of what the user trusts. */
+export const homeVariable = 'TROUPE_HOME';
+
+type Environment = Record<string, string | undefined>;
+
+/**
+ * The user's own directory: `TROUPE_HOME`, else `.troupe` in the home
+ * directory. `XDG_*` variables do not count: clients hand on different
+ * environments, and one workspace has one record.
+ */
+export function troupeHome(environment: Environment = process.env): string {
+  const named = environment[homeVariable];
+  if (named) return realPathOf(resolve(named));
+  const home = environment.HOME || userInfo().homedir;
+  return realPathOf(join(resolve(home), '.troupe'));
+}
+
+/**
+ * A clone could bring its own record along, and agents could change it.
+ * The default is not refused where the home directory is the workspace.
+ * @throws HostError `config_invalid` when `TROUPE_HOME` lies in the workspace
+ */
+export function checkHomeOutside(
+  workspace: string,
+  home: string,
+  environment: Environment = process.env
+): void {
+  if (!environment[homeVariable] || !isInside(workspace, home)) return;
+  throw new HostError(
+    'config_invalid',
+    `${homeVariable} is ${home}, inside the workspace ${workspace}.`,
+    `Set ${homeVariable} to a directory outside the workspace, or unset it to use ~/.troupe.`
+  );
+}
+
+/** True for the directory itself and for everything below it. */
+export function isInside(directory: string, path: string): boolean {
+  const between = relative(directory, path);
+  return !(
+    between === '..' ||
+    between.startsWith(`..${sep}`) ||
+    isAbsolute(between)
+  );
+}
+
+/** Links resolved as far as the path exists: the rest is created later. */
+function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const above = dirname(path);
+    return above === path
+      ? path
+      : join(realPathOf(above), relative(above, path));
+  }
+}
