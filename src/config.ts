@@ -16,6 +16,7 @@ import {
 import { configSchema, type FileConfig } from './config-schema.ts';
 import { suggestionFor } from './config-suggestion.ts';
 import { HostError } from './core/errors.ts';
+import { checkHomeOutside, troupeHome } from './core/paths/troupe-home.ts';
 import type { CouncilDoor } from './council-config.ts';
 import type { EngineSettings } from './engine-config.ts';
 
@@ -31,6 +32,8 @@ export interface Config
   /** How the council's tools are served, when they are alone. */
   councilDoor?: CouncilDoor;
   workspace: string;
+  /** The user's own directory, `~/.troupe`, which holds all records. */
+  home: string;
   /** The file that was read. */
   file: string | undefined;
   strict: boolean;
@@ -45,6 +48,8 @@ export async function loadConfig(
   environment: Record<string, string | undefined> = process.env
 ): Promise<Config> {
   const workspace = workspaceOf(flags, environment);
+  const home = troupeHome(environment);
+  checkHomeOutside(workspace, home, environment);
   const { file, value } = await readConfigFile(workspace, flags.config);
   // An empty file is no object, and no fault.
   const written = value ?? {};
@@ -64,6 +69,7 @@ export async function loadConfig(
     ),
     onlyEngines: listOf(flags.engines ?? environment.TROUPE_ENGINES),
     workspace,
+    home,
     file,
     strict: flags.strict ?? false
   };

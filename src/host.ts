@@ -19,8 +19,11 @@ import { ApiKeys } from './core/engines/api-keys.ts';
 import { chooseEngines } from './core/engines/choose-engines.ts';
 import { EngineRegistry } from './core/engines/engine-registry.ts';
 import { loadEngines } from './core/engines/load-engines.ts';
+import { programAt } from './core/engines/template-engine.ts';
 import { HostError } from './core/errors.ts';
 import type { Orchestrator } from './core/orchestrator/orchestrator.ts';
+import type { RecordIdentity } from './core/paths/identity.ts';
+import type { Paths } from './core/paths/paths.ts';
 import { recur } from './core/recur.ts';
 import { type ContinueRequest, continueRun } from './core/runs/continue-run.ts';
 import type { Origin } from './core/runs/origin.ts';
@@ -42,6 +45,7 @@ import { soon } from './core/soon.ts';
 import type { Squads } from './core/squads/squads.ts';
 import type { Safety } from './core/state/safety.ts';
 import { log, logProblem } from './log.ts';
+import { squadSettingsOf } from './squad-config.ts';
 import { wire } from './wiring.ts';
 
 /** So often workers are looked at; those in a queue wait for it. */
@@ -63,7 +67,8 @@ export class Host {
   readonly councilStore: CouncilStore;
   readonly summons: Summons;
   readonly orchestrator: Orchestrator;
-  readonly headDirectory: string;
+  readonly paths: Paths;
+  readonly identity: () => RecordIdentity;
   readonly safety: Safety;
   readonly #views: AuditViews;
   readonly #starter: RunStarter;
@@ -89,7 +94,8 @@ export class Host {
     this.councilStore = parts.councilStore;
     this.summons = parts.summons;
     this.orchestrator = parts.orchestrator;
-    this.headDirectory = parts.headDirectory;
+    this.paths = parts.paths;
+    this.identity = parts.identity;
     this.safety = parts.safety;
     this.#views = parts.views;
     this.#starter = parts.starter;
@@ -151,7 +157,16 @@ export class Host {
 
   async continue(request: ContinueRequest): Promise<Spawned> {
     const { registry, store, tracker } = this;
-    const tools = { registry, store, tracker, spawner: this.#spawner };
+    const { squad, workspace } = this.config;
+    const { engineCommand: program } = squadSettingsOf(squad, workspace);
+    const tools = {
+      registry,
+      store,
+      tracker,
+      paths: this.paths,
+      spawner: this.#spawner,
+      squadProgram: program && programAt(program, workspace)
+    };
     const spawned = await continueRun(request, tools);
     this.#views.touch();
     return spawned;

@@ -31,7 +31,7 @@ export function problemTeller(
 
 export const logProblem = problemTeller(log);
 
-const stale = 'what logs/ and .agents/ say may be out of date';
+const stale = 'what logs/ says may be out of date';
 const disks: Record<string, string> = {
   ENOSPC: `The disk is full (ENOSPC): ${stale}. Free some space.`,
   EDQUOT: `Your quota on the disk is used up (EDQUOT): ${stale}. Free some space.`,

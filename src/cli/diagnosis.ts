@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { PluginFault } from '../core/engines/engine-registry.ts';
 import type { Drift } from './drift.ts';
 import type { EngineCheck } from './engine-check.ts';
@@ -78,14 +79,24 @@ function surroundingLines(found: Findings): string[] {
     line('config', configText),
     ...directories.map(({ path, state }) =>
       line(
-        path.endsWith('logs') ? 'logs' : '.agents',
-        state === 'not writable' ? red(state) : state
+        directoryNames.get(basename(path)) ?? 'record',
+        directoryText(path, state === 'not writable' ? red(state) : state)
       )
     ),
     ...(unsafe === null ? [] : [line('state', red('not safe'))]),
     line('tmux', tmuxText),
     ...(squads.length > 0 ? [line('squads', red('at fault'))] : [])
   ];
+}
+
+const directoryNames = new Map([
+  ['logs', 'logs'],
+  ['.agents', '.agents']
+]);
+
+/** Those in the workspace need no path. */
+function directoryText(path: string, state: string): string {
+  return directoryNames.has(basename(path)) ? state : `${state}, ${path}`;
 }
 
 function engineLines(engine: EngineCheck): string[] {

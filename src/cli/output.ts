@@ -1,7 +1,9 @@
 import { createReadStream } from 'node:fs';
 import picocolors from 'picocolors';
 import type { WorkerStatus } from '../core/orchestrator/records.ts';
-import type { RunStatus } from '../core/runs/run.ts';
+import { ownFile } from '../core/runs/own-file.ts';
+import type { Outcome, RunRecord, RunStatus } from '../core/runs/run.ts';
+import type { RunStore } from '../core/runs/run-store.ts';
 import { onTerminal } from './text.ts';
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
@@ -31,12 +33,24 @@ export function printJson<Document>(value: Document): Promise<void> {
   return print(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+/** Prints an agent's answer, which lies in its own folder or is gone. */
+export async function printAnswer(
+  store: Pick<RunStore, 'directoryOf'>,
+  { agent_id: id }: Pick<RunRecord, 'agent_id'>,
+  { result_file: name }: Pick<Outcome, 'result_file'>,
+  offset = 0
+): Promise<void> {
+  const path = ownFile(store.directoryOf(id), name);
+  if (path === undefined) tell(`The file ${name} of agent ${id} is gone.`);
+  else await printFile(path, offset);
+}
+
 /**
  * A text file from a character on, in bounded memory. In a pipe its bytes are
  * untouched; on a terminal what could steer the terminal is left out. A last
  * line without newline gets one.
  */
-export async function printFile(path: string, offset = 0): Promise<void> {
+async function printFile(path: string, offset: number): Promise<void> {
   // Held back, so that the newline is not a write of its own.
   let last: Buffer | undefined;
   for await (const part of partsOf(path, offset)) {

@@ -1,5 +1,5 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { Host } from '../host.ts';
 import { probeProgram } from './probe-program.ts';
 import { describeError } from './shared.ts';
@@ -22,12 +22,12 @@ export interface DirectoryCheck {
 const required = '20.19';
 
 export async function checkSurroundings(host: Host): Promise<Surroundings> {
-  const { workspace } = host.config;
+  const { record, shared, views } = host.paths;
   const { node } = process.versions;
   return {
     node: { version: node, required, ok: isAtLeast(node, required) },
-    directories: ['logs', '.agents'].map((name) =>
-      checkDirectory(join(workspace, name))
+    directories: [views.directory, shared.directory, record].map((path) =>
+      checkDirectory(path)
     ),
     unsafe: checkSafety(host),
     tmux: await checkTmux(host)
@@ -45,11 +45,17 @@ function checkDirectory(path: string): DirectoryCheck {
   const there = statSync(path, { throwIfNoEntry: false });
   if (there && !there.isDirectory()) return { path, state: 'not writable' };
   try {
-    accessSync(there ? path : dirname(path), constants.W_OK | constants.X_OK);
+    accessSync(there ? path : above(path), constants.W_OK | constants.X_OK);
   } catch {
     return { path, state: 'not writable' };
   }
   return { path, state: there ? 'writable' : 'created when needed' };
+}
+
+/** The next directory above that is there. */
+function above(path: string): string {
+  const next = dirname(path);
+  return existsSync(next) || next === path ? next : above(next);
 }
 
 function checkSafety({ safety }: Host): string | null {

@@ -89,7 +89,7 @@ interface StorageHints {
 const ofWorkspace: StorageHints = {
   full: 'Free some space and call again; nothing was started.',
   unwritable:
-    'Check owner and permissions of logs/ and .agents/ in the workspace, or start with --workspace elsewhere.'
+    'Check its owner and permissions, or set TROUPE_HOME to a directory that can be written.'
 };
 
 /**

@@ -50,8 +50,8 @@ export async function startHttp(
   };
 }
 
-export function tokenFileOf({ path }: TempWorkspace): string {
-  return join(path, '.agents', 'http', 'token');
+export function tokenFileOf({ record }: TempWorkspace): string {
+  return join(record, 'http', 'token');
 }
 
 export function tokenOf(workspace: TempWorkspace): string {

@@ -152,7 +152,7 @@ describe('left out', () => {
     const { files } = await project.seen(() => {
       for (const name of ['IAC.md', 'CONTEXT.md', 'iac.jsonl', 'archive/1'])
         project.write(`logs/${name}`, 'ours\n');
-      project.write('.agents/spawns/a/record.json', 'ours\n');
+      project.writeRecord('spawns/a/record.json', 'ours\n');
       project.write('logs/app.log', 'its\n');
     });
     expect(files.map(({ path }) => path)).toEqual(['logs/app.log']);

@@ -59,11 +59,20 @@ async function differingPaths(
     .map((root) => prefixOf(shadow.top, root))
     .filter((prefix) => prefix !== undefined)
     .map((prefix) => prefix.replace(/[\\*?[]/g, '\\$&'))
-    .flatMap((prefix) => ['-x', `/${prefix}.agents/`]);
+    .flatMap((prefix) =>
+      sharedFolders.flatMap((name) => ['-x', `/${prefix}.agents/${name}/`])
+    );
   const args = ['ls-files', '-z', '-m', '-o', '--exclude-standard'];
   const text = await shadowGit(shadow, [...args, ...excluded], signal);
   return [...new Set(text.toString('latin1').split('\0'))].filter(Boolean);
 }
+
+/** What troupe has in `.agents/`, which may hold files of the project too. */
+const sharedFolders = ['agents', 'council', 'run', 'worktrees'];
+
+const written = new RegExp(
+  `^(\\.agents/(${sharedFolders.join('|')})/|logs/(IAC|CONTEXT)(\\.[^/]*)?\\.md$|logs/(archive|agents)/)`
+);
 
 /** True for what troupe itself writes into a workspace. */
 export function isOurs(
@@ -74,8 +83,6 @@ export function isOurs(
     .map((root) => prefixOf(top, root))
     .filter((prefix) => prefix !== undefined)
     .map((prefix) => Buffer.from(prefix).toString('latin1'));
-  const written =
-    /^(\.agents\/|logs\/(IAC\.md|CONTEXT\.md|iac\.jsonl)$|logs\/archive\/)/;
   return (path) =>
     prefixes.some(
       (prefix) =>

@@ -145,7 +145,7 @@ async function carryOut(
 }
 
 async function remove(host: Host, plan: CleanPlan): Promise<CleanPlan> {
-  const { store, journal, processes } = host;
+  const { store, journal, paths, processes } = host;
   const { signal } = catchInterruption();
   const problems: string[] = [];
   const onProblem = (problem: string) => problems.push(problem);
@@ -156,8 +156,8 @@ async function remove(host: Host, plan: CleanPlan): Promise<CleanPlan> {
     tools,
     (trash) => {
       for (const { agentId } of plan.workers)
-        removeWorker(agentId, store.root, trash);
-      if (plan.withWorkers) removeHalves(store.root, trash);
+        removeWorker(agentId, paths, trash);
+      if (plan.withWorkers) removeHalves(paths, trash);
     }
   );
   const isAll = removed.length === plan.agents.length;

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Config, loadConfig, workspaceOf } from '../../config.ts';
 import { configSchema } from '../../config-schema.ts';
 import { HostError } from '../../core/errors.ts';
+import { troupeHome } from '../../core/paths/troupe-home.ts';
 import { createHost, type Host } from '../../host.ts';
 import { version } from '../../version.ts';
 import { type Diagnosis, nextSteps, printDiagnosis } from '../diagnosis.ts';
@@ -91,6 +92,7 @@ async function configOrDefaults(
       engines: {},
       onlyEngines: undefined,
       workspace,
+      home: troupeHome(),
       file: undefined,
       strict: false
     };

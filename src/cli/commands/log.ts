@@ -36,7 +36,7 @@ export function addLog(program: Command): void {
   addWorkspaceFlags(
     program
       .command('log')
-      .description('what happened in the workspace, from logs/iac.jsonl')
+      .description('what happened in the workspace, from the journal')
       .option('-n, --lines <count>', 'how many entries', parseCount, 20)
       .addOption(
         new Option('--follow', 'go on with what happens next').conflicts([
@@ -118,7 +118,7 @@ function asLines(lines: string[]): string {
 
 async function verify(host: Host, { json }: JsonFlag): Promise<number> {
   const { path } = host.journal;
-  const found = await verifyJournal(path, host.headDirectory);
+  const found = await verifyJournal(path, host.paths.heads);
   const { records, heads, torn, faults } = found;
   const [first] = faults;
   process.exitCode = first ? exitCodes.error : exitCodes.done;
@@ -155,7 +155,7 @@ function told({ file, line, problem }: Fault, journal: string): string {
 
 async function heads(host: Host, { json }: JsonFlag): Promise<number> {
   const { path } = host.journal;
-  const { heads } = await verifyJournal(path, host.headDirectory);
+  const { heads } = await verifyJournal(path, host.paths.heads);
   if (json) await printJson<HeadsDocument>({ journal: path, heads });
   else
     await print(

@@ -12,7 +12,7 @@ import { retainAutomatically } from '../../retain.ts';
 import { ownStdout, surviveStrays } from '../own-stdout.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import { takeThreads } from '../take-threads.ts';
-import { checkSquads, flagsOf, refuse, valuesOf } from './mcp.ts';
+import { checkStart, flagsOf, refuse, valuesOf } from './mcp.ts';
 
 /** Serves MCP over HTTP until a signal ends it. */
 export async function runMcpHttp(args: string[]): Promise<void> {
@@ -34,7 +34,7 @@ async function start(args: string[]): Promise<void> {
     values['allow-origin']
   );
   checkServable(config, flags.workspace, flags.agentId);
-  const host = checkSquads(await createHost(config));
+  const host = checkStart(await createHost(config));
   // Who prepared the directory of the token would know it.
   host.safety.check();
   const token = tokenFor(config.workspace, given);

@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { builtinEngines, optionalEngines } from '../../../plugins/index.ts';
-import { journalPath } from '../../core/audit/journal.ts';
 import { JournalFiles } from '../../core/audit/journal-files.ts';
+import { pathsOf } from '../../core/paths/paths.ts';
 import { lastEnded } from '../../core/runs/recent.ts';
 import { RunStore } from '../../core/runs/run-store.ts';
 import { namesIn } from '../../core/state/directories.ts';
@@ -30,8 +29,9 @@ export function agentWords(
   workspace: string,
   which: 'all' | 'at work' | 'ended'
 ): Candidate[] {
-  const store = new RunStore(join(workspace, '.agents'));
-  const journal = new JournalFiles(journalPath(join(workspace, 'logs')));
+  const paths = pathsOf(workspace);
+  const store = new RunStore(paths.record);
+  const journal = new JournalFiles(paths.journal);
   const open = store.openIds().filter((id) => !store.hasOutcome(id));
   const ended = () => lastEnded(journal, store, mostEnded).reverse();
   const ids = [

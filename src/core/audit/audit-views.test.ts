@@ -34,8 +34,9 @@ function createViews(
 ): AuditViews {
   return new AuditViews({
     journal: log.journal,
-    logDirectory: log.logDirectory,
-    workspace: log.workspace.path,
+    paths: log.workspace.paths,
+    identity: log.identity,
+    pages: log.pages,
     maximumEntries: 200,
     maximumBytes: 4 * 1024 * 1024,
     redact: log.redact,

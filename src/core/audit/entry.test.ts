@@ -188,7 +188,7 @@ test('a secret at either cut of a long text is masked whole', async () => {
 test('a text whose file is gone says so', async () => {
   const log = createLog();
   log.spawn(agentId(1), 'p'.repeat(20_000));
-  rmSync(`${log.workspace.path}/.agents/spawns`, { recursive: true });
+  rmSync(`${log.workspace.record}/spawns`, { recursive: true });
   await log.newView().render([]);
 
   expect(log.entries()[0]?.input.text).toBe(

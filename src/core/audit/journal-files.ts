@@ -7,7 +7,7 @@ import { namesIn } from '../state/directories.ts';
 /** One of the files that make up the journal. */
 export interface JournalFile {
   path: string;
-  /** As it is told: relative to the log directory. */
+  /** As it is told: relative to the record. */
   name: string;
   /** Bytes of the journal before this file. */
   start: number;
@@ -40,7 +40,7 @@ export class JournalFiles {
   /** @param path of the file that is written to */
   constructor(path: string) {
     this.path = path;
-    this.archive = join(dirname(path), 'archive');
+    this.archive = join(dirname(path), 'journal');
   }
 
   /** All files as they are now, the current one last, there or not. */

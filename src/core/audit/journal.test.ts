@@ -68,7 +68,7 @@ test('a record stands though its head cannot be noted, and the chain holds', asy
   log = createLog();
   log.spawn(agentId(1), 'x');
   renameSync(log.heads, `${log.heads}.away`);
-  log.workspace.write('.agents/heads', 'no directory');
+  log.workspace.writeRecord('heads', 'no directory');
   log.finish(agentId(1), 'ok');
   rmSync(log.heads);
   renameSync(`${log.heads}.away`, log.heads);

@@ -5,6 +5,8 @@ import { isPlaceholder } from './placeholder.ts';
 /** What any program needs; nothing that identifies the session we run in. */
 const allowed = [
   'HOME',
+  // What an agent starts of troupe has the same records.
+  'TROUPE_HOME',
   'PATH',
   'USER',
   'LOGNAME',

@@ -59,7 +59,7 @@ test.each<[string, object, string]>([
     });
     await expect(create()).rejects.toThrow(said);
     expect(await master.list('all')).toEqual([]);
-    const state = join(office.workspace.path, '.agents');
+    const state = office.workspace.record;
     for (const place of ['agents', 'workers'])
       expect(
         readdirSync(join(state, place)).filter((name) => /^0/.test(name))

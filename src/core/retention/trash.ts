@@ -21,7 +21,7 @@ export interface Leftover {
 }
 
 /**
- * `.agents/trash/<clean>/`: a folder on its way out is renamed into it first,
+ * `trash/<clean>/` in the record: a folder on its way out is renamed into it first,
  * so that it vanishes whole whenever we are killed. `owner` in it says whose
  * it is: what a dead one left, the next clean takes over, one of them only.
  */

@@ -73,7 +73,8 @@ export async function readReport(
     return { full: told, words: told, error: told, bare: told };
   }
   const directory = store.directoryOf(record.agent_id);
-  const words = await readWords(directory, outcome, reading);
+  const shownAs = store.answerFile(record.agent_id, outcome);
+  const words = await readWords(directory, outcome, { ...reading, shownAs });
   const changes = reportChanges(record, directory);
   const bare: Answer = () => tellBare(record, outcome);
   const error: Answer = (told) => ({

@@ -44,9 +44,9 @@ export interface Claim {
   never: boolean;
 }
 
-/** The workspace of an agent's folder, `.agents/spawns/<id>` in it. */
-export function workspaceOf(directory: string): string {
-  return join(directory, '..', '..', '..');
+/** The record that an agent's folder lies in, as `spawns/<id>`. */
+export function recordAround(directory: string): string {
+  return join(directory, '..', '..');
 }
 
 const exitFileBytes = 32;

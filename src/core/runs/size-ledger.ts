@@ -9,7 +9,7 @@ import { appendTo } from '../state/own-file.ts';
 const wholeLine = 'whole';
 
 /**
- * `.agents/counts/sizes`: how many bytes each agent's folder had at its end, and when
+ * `counts/sizes` in the record: how many bytes each agent's folder had at its end, and when
  * it was cleaned away. A line is one append, so nobody needs a lock; of two
  * lines for one agent the later one counts.
  *

@@ -22,7 +22,7 @@ let clock: number;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  root = join(workspace.path, '.agents');
+  root = workspace.record;
   file = join(root, 'counts', 'spawn-times');
   clock = 5_000_000;
 });

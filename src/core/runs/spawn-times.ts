@@ -34,7 +34,7 @@ const mostTimes = 4;
 const leastKept = 1000;
 
 export interface SpawnTimesDependencies {
-  /** The workspace's `.agents`. */
+  /** The record of the workspace. */
   root: string;
   /** Machine, boot and process namespace. */
   place: string;
@@ -52,7 +52,6 @@ export interface SpawnTimesDependencies {
  * read or written does not count, and keeps nobody from anything.
  */
 export class SpawnTimes {
-  /** Not `.agents` itself, which may be there for others, and in git. */
   readonly #directory: string;
   readonly #place: string;
   #named: string | undefined;

@@ -28,7 +28,7 @@ export interface Squad {
   metadata?: Record<string, unknown> | undefined;
 }
 
-/** Squads of the workspace: one file each, `.agents/squads/<squadId>.json`. */
+/** Squads of the workspace: one file each, `squads/<squadId>.json` in the record. */
 export class SquadStore {
   readonly #directory: string;
 

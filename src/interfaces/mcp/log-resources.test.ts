@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { identityOf } from '../../core/paths/identity.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
@@ -15,7 +16,7 @@ let logs: LogResources;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  logs = new LogResources(workspace.path);
+  logs = new LogResources(workspace.paths, () => identityOf(workspace.paths));
 });
 
 afterEach(() => workspace.remove());

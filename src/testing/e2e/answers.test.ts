@@ -194,11 +194,7 @@ describe("a third party's engine", () => {
     expect(ended.result).toContain('a\ufffd\ufffd\ufffdb');
     const kept = readFileSync(String(ended.full_output));
     expect(kept.equals(bytes.subarray(0, -2))).toBe(true);
-    const folder = join(
-      workspace.path,
-      '.agents/spawns',
-      String(data.agent_id)
-    );
+    const folder = join(workspace.record, 'spawns', String(data.agent_id));
     expect(readFileSync(join(folder, 'stdout')).equals(bytes)).toBe(true);
   });
 });

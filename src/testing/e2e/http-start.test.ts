@@ -146,7 +146,7 @@ describe('the file of the token', () => {
     await (await startHttp(workspace)).end();
     const ignored = join(tokenFileOf(workspace), '..', '.gitignore');
     expect(readFileSync(ignored, 'utf8')).toBe('*\n');
-    expect(existsSync(join(workspace.path, '.agents/.gitignore'))).toBe(false);
+    expect(existsSync(join(workspace.record, '.gitignore'))).toBe(false);
   });
 
   test('is refused when others can read it', async () => {
@@ -163,11 +163,11 @@ describe('the file of the token', () => {
   test('is refused when it is a link, also to nothing', async () => {
     const there = workspace.write('secret', 'a'.repeat(43));
     chmodSync(there, 0o600);
-    workspace.write('.agents/http/x', '');
+    workspace.writeRecord('http/x', '');
     symlinkSync(there, tokenFileOf(workspace));
     expect(await refused(start)).toContain('is a symbolic link');
     const other = createTempWorkspace();
-    other.write('.agents/http/x', '');
+    other.writeRecord('http/x', '');
     symlinkSync(join(other.path, 'nothing'), tokenFileOf(other));
     const command = startCommand(other, ['mcp', ...start]);
     expect(toldIn(await command.exited)).toContain('is a symbolic link');
@@ -177,14 +177,14 @@ describe('the file of the token', () => {
 
   test('is not looked for in a directory that others could have prepared', async () => {
     const other = createTempWorkspace();
-    symlinkSync(other.path, join(workspace.path, '.agents'));
+    symlinkSync(other.path, workspace.record);
     expect(await refused(start)).toContain('.agents');
     expect(existsSync(join(other.path, 'http'))).toBe(false);
     other.remove();
   });
 
   test('is refused when it holds no token', async () => {
-    workspace.write('.agents/http/x', '');
+    workspace.writeRecord('http/x', '');
     for (const text of ['', 'short', 'two words of a long text']) {
       writeFileSync(tokenFileOf(workspace), text, { mode: 0o600 });
       expect(await refused(start)).toContain('holds no token');
@@ -221,7 +221,7 @@ test('stderr says where it is and how a client gets there, without the token', a
       }
     }
   });
-  const ignored = join(workspace.path, '.agents', '.gitignore');
+  const ignored = join(workspace.record, '.gitignore');
   expect(readFileSync(ignored, 'utf8')).toBe('*\n');
 });
 

@@ -198,7 +198,7 @@ async function reading(work: () => Promise<Facts>): Promise<Facts> {
     throw new HostError(
       'storage_unwritable',
       `The files of the workers cannot be read (${code}).`,
-      'Check owner and permissions of .agents/ in the workspace and call again.'
+      'Check owner and permissions of .agents/ in the workspace and of ~/.troupe, and call again.'
     );
   }
 }
