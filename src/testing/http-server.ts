@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { pathsOf } from '../core/paths/paths.ts';
 import { type RunningCommand, startCommand } from './command-line.ts';
 import type { ToolResult } from './mcp-client.ts';
 import type { TempWorkspace } from './temp-workspace.ts';
@@ -50,8 +51,8 @@ export async function startHttp(
   };
 }
 
-export function tokenFileOf({ path }: TempWorkspace): string {
-  return join(path, '.agents', 'http', 'token');
+export function tokenFileOf({ path, home }: TempWorkspace): string {
+  return pathsOf(realpathSync(path), join(home, '.troupe')).token;
 }
 
 export function tokenOf(workspace: TempWorkspace): string {
