@@ -9,9 +9,9 @@ interface ConnectionsOptions {
 
 /**
  * The open connections of one server. Programs without the token may open as
- * many as they like: beyond the limit each new connection closes the oldest of
- * those that have not presented the token. A connection with the token is
- * never closed for another one.
+ * many as they like: beyond the limit each new connection closes the oldest
+ * one without the token. A connection with the token is never closed for
+ * another one.
  */
 export class Connections {
   readonly #limits: ConnectionsOptions;
