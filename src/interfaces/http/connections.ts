@@ -1,11 +1,14 @@
 import type { Socket } from 'node:net';
 
 interface ConnectionsOptions {
-  /** Connections without a valid token that are kept open. */
+  /** Connections without the token; young ones may be twice as many. */
   mostStrangers: number;
-  /** Connections with a valid token that are kept open. */
+  /** Connections with the token that are kept open. */
   mostAdmitted: number;
 }
+
+/** A client has this long to present the token before it gives way. */
+const youngMs = 1000;
 
 /**
  * The open connections of one server. Programs without the token may open as
@@ -15,8 +18,8 @@ interface ConnectionsOptions {
  */
 export class Connections {
   readonly #limits: ConnectionsOptions;
-  /** In the order of their arrival. */
-  readonly #strangers = new Set<Socket>();
+  /** When each one arrived, in that order. */
+  readonly #strangers = new Map<Socket, number>();
   readonly #admitted = new Set<Socket>();
 
   constructor(limits: ConnectionsOptions) {
@@ -25,14 +28,14 @@ export class Connections {
 
   /** Counts a new connection. */
   add(socket: Socket): void {
-    this.#strangers.add(socket);
+    const now = performance.now();
+    this.#strangers.set(socket, now);
     socket.once('close', () => {
       this.#strangers.delete(socket);
       this.#admitted.delete(socket);
     });
-    if (this.#strangers.size <= this.#limits.mostStrangers) return;
-    const [oldest] = this.#strangers;
-    if (oldest) this.#close(oldest);
+    const [[oldest, since] = [socket, now]] = this.#strangers;
+    if (this.#isTooMany(now - since)) this.#close(oldest);
   }
 
   /**
@@ -42,13 +45,18 @@ export class Connections {
   admit(socket: Socket): boolean {
     if (this.#admitted.has(socket)) return true;
     if (this.#admitted.size >= this.#limits.mostAdmitted) return false;
-    if (!this.#strangers.delete(socket)) return true;
-    this.#admitted.add(socket);
+    if (this.#strangers.delete(socket)) this.#admitted.add(socket);
     return true;
   }
 
   closeStrangers(): void {
-    for (const socket of this.#strangers) this.#close(socket);
+    for (const socket of this.#strangers.keys()) this.#close(socket);
+  }
+
+  #isTooMany(ageMs: number): boolean {
+    const most = this.#limits.mostStrangers;
+    const { size } = this.#strangers;
+    return size > 2 * most || (size > most && ageMs > youngMs);
   }
 
   /** Its `close` event comes later, and would count it until then. */

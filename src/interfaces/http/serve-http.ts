@@ -39,8 +39,10 @@ const lastWordsMs = 500;
 const sweepMs = 10;
 /** Connections of each session's client, and of clients without one yet. */
 const connectionsEach = 16;
-/** More than the queue of connections that the system keeps for us (511). */
+/** Connections of programs that have not presented the token. */
 const mostStrangers = 1024;
+/** Connections that the system queues before they are accepted. */
+const backlog = 2048;
 
 /**
  * Serves a host's tools to any number of clients over streamable HTTP.
@@ -101,7 +103,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     .on('connection', (socket) => connections.add(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(unreachable(address, error)));
-    server.listen(address.port, address.host, resolve);
+    server.listen(address.port, address.host, backlog, resolve);
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound ? bound.port : address.port;

@@ -50,9 +50,13 @@ describe('connections that never finish a request', () => {
     '%i of them, renewed as they are closed, keep no client out',
     async (count) => {
       const server = await startHttp(workspace);
+      // A second on an idle machine, and more where other tests use it, too.
+      let limit = 1;
+      for (let turn = 0; turn < 5; turn += 1)
+        limit += 3 * (await secondsOf(() => client(server)));
       const attack = await crowd(server, count);
       for (let turn = 0; turn < 20; turn += 1)
-        expect(await secondsOf(() => client(server))).toBeLessThan(1);
+        expect(await secondsOf(() => client(server))).toBeLessThan(limit);
       attack.child.stdin?.end();
       await attack.exited;
       expect(await server.end()).toBe(0);
