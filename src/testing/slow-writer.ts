@@ -15,7 +15,7 @@ export interface SlowWriter {
 export function slowWriter(log: TestLog, name: string): SlowWriter {
   const directory = join(log.workspace.path, 'slow-writers');
   const door = join(directory, name);
-  for (const needed of [directory, log.logDirectory])
+  for (const needed of [directory, log.workspace.record])
     mkdirSync(needed, { recursive: true });
   const journal = new Journal(door, log.heads, log.redact);
   let isOpen = false;

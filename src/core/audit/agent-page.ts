@@ -135,9 +135,9 @@ export class AgentPages {
 
 /** Agents of ended entries in a log, by their status lines. */
 export function endedIn(log: string): string[] {
-  return [...log.matchAll(/^- \[x\] .* \| `#([0-9a-f]{8})` \| /gm)].map(
-    ([, id = '']) => id
-  );
+  return [
+    ...log.matchAll(/^- \[x\] .* \| \[Page\]\(agents\/([0-9a-f]{8})\.md\)$/gm)
+  ].map(([, id = '']) => id);
 }
 
 function section(title: string, language: string, texts: string[]): string[] {

@@ -156,7 +156,7 @@ test('above 50,000 characters the two ends are shown, and where the rest is', as
   expect(entry?.input.text).toBe(exact);
   expect(entry?.output?.chars).toBe(50_102);
   expect(entry?.output?.text).toBe(
-    `${'a'.repeat(24_999)}\n\n… 104 characters left out; the whole text is in .agents/spawns/00000001/result.txt …\n\n${'z'.repeat(24_999)}`
+    `${'a'.repeat(24_999)}\n\n… 104 characters left out; the whole text is in spawns/00000001/result.txt …\n\n${'z'.repeat(24_999)}`
   );
   log.workspace.remove();
 });
@@ -192,7 +192,7 @@ test('a text whose file is gone says so', async () => {
   await log.newView().render([]);
 
   expect(log.entries()[0]?.input.text).toBe(
-    '(the text was in .agents/spawns/00000001/prompt.txt, which is gone)'
+    '(the text was in spawns/00000001/prompt.txt, which is gone)'
   );
   log.workspace.remove();
 });
