@@ -41,6 +41,7 @@ export function nextSteps(found: Findings, settings: string[]): string[] {
   for (const { path, state } of directories)
     if (state === 'not writable')
       steps.push(`Make ${path} a directory you may write to.`);
+  if (found.orphans.length > 0) steps.push(orphanStep(found.orphans));
   const ready = engines.find((engine) => engine.ready);
   for (const { name, next, available } of engines)
     if (next !== null && (available || !ready)) steps.push(`${name}: ${next}`);
@@ -49,6 +50,13 @@ export function nextSteps(found: Findings, settings: string[]): string[] {
   const note = ready ? '' : ', which asks no model';
   steps.push(`Try: troupe run ${first} "${task}"${note}`);
   return steps;
+}
+
+/** A moved workspace has lost its agents until its record is taken over. */
+function orphanStep(orphans: string[]): string {
+  const [first = ''] = orphans;
+  const more = orphans.length > 1 ? ` and ${orphans.length - 1} more` : '';
+  return `Records of workspaces that are gone: ${oneLine(first)}${more}. Where one was moved, run "troupe record --from OLD_PATH" in its new place; to remove them: troupe clean --orphans`;
 }
 
 export async function printDiagnosis(found: Diagnosis): Promise<void> {

@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { orphansIn } from '../core/paths/records.ts';
 import type { Host } from '../host.ts';
 import { probeProgram } from './probe-program.ts';
 import { describeError } from './shared.ts';
@@ -10,6 +11,8 @@ export interface Surroundings {
   directories: DirectoryCheck[];
   /** Why what is ours in the workspace, or the council, may not be used. */
   unsafe: string | null;
+  /** Workspaces that are gone, and have records. */
+  orphans: string[];
   /** Null when it is not installed. */
   tmux: { path: string; version: string | null } | null;
 }
@@ -30,6 +33,7 @@ export async function checkSurroundings(host: Host): Promise<Surroundings> {
       checkDirectory(path)
     ),
     unsafe: checkSafety(host),
+    orphans: orphansIn(host.paths.home).map(({ workspace }) => workspace),
     tmux: await checkTmux(host)
   };
 }

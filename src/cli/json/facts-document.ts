@@ -96,6 +96,7 @@ export const doctorDocument = z.strictObject({
     })
   ),
   unsafe: z.string().nullable(),
+  orphans: z.array(z.string()),
   tmux: z
     .strictObject({ path: z.string(), version: z.string().nullable() })
     .nullable(),

@@ -7,7 +7,7 @@ import { ownFile } from '../runs/own-file.ts';
 import type { Outcome, RunRecord } from '../runs/run.ts';
 import { eventsOf } from '../runs/run-files.ts';
 import { mostPageBytes, type RunStore } from '../runs/run-store.ts';
-import { ensureDirectory } from '../state/directories.ts';
+import { ensureDirectory, lookAt } from '../state/directories.ts';
 import { readEnds, sizeOf } from '../state/text-file.ts';
 import { fenceFor, oneLine, utc } from './entry.ts';
 import { longestSecret, type Redact } from './redact.ts';
@@ -27,16 +27,32 @@ export interface PagesOptions {
 /** `logs/agents/<agent_id>.md`: what one agent was asked, said and changed. */
 export class AgentPages {
   readonly #with: PagesOptions;
+  readonly #writing = new Map<string, Promise<boolean>>();
 
   constructor(options: PagesOptions) {
     this.#with = options;
+  }
+
+  /** Returns when an agent that has ended has its page, or cannot have one. */
+  async ensure(agentId: string): Promise<void> {
+    const { pages } = this.#with.store;
+    const isThere = pages !== undefined && lookAt(join(pages, `${agentId}.md`));
+    if (!isThere) await this.write(agentId).catch(() => false);
   }
 
   /**
    * Writes the page of an agent that has ended. False when there is no such
    * agent, or its folder is not as troupe made it.
    */
-  async write(agentId: string): Promise<boolean> {
+  write(agentId: string): Promise<boolean> {
+    const writing =
+      this.#writing.get(agentId) ??
+      this.#write(agentId).finally(() => this.#writing.delete(agentId));
+    this.#writing.set(agentId, writing);
+    return writing;
+  }
+
+  async #write(agentId: string): Promise<boolean> {
     const { store, identity } = this.#with;
     const record = store.recordOf(agentId);
     const outcome = store.outcomeOf(agentId);

@@ -73,6 +73,7 @@ export async function readReport(
     return { full: told, words: told, error: told, bare: told };
   }
   const directory = store.directoryOf(record.agent_id);
+  await tracker.paged(record.agent_id);
   const shownAs = store.answerFile(record.agent_id, outcome);
   const words = await readWords(directory, outcome, { ...reading, shownAs });
   const changes = reportChanges(record, directory);

@@ -20,6 +20,7 @@ export const recordFolders = [
   'journal',
   'open',
   'rotation',
+  'servers',
   'sessions',
   'spawns',
   'squads',
