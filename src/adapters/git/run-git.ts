@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { withAbsolutePath } from '../../core/engines/search-path.ts';
 import { errnoOf, messageOf } from '../../core/errors.ts';
 import { expectDescriptorRoom } from '../child-process/descriptor-room.ts';
 
@@ -94,7 +95,7 @@ function environment(): Record<string, string> {
     allowed.test(name) && value !== undefined ? [[name, value]] : []
   );
   return {
-    ...Object.fromEntries(kept),
+    ...withAbsolutePath(Object.fromEntries(kept)),
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     GIT_OPTIONAL_LOCKS: '0',
