@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject } from '../../config-overrides.ts';
+import { ownReadFlags, readRegular } from '../../core/state/regular-file.ts';
 import type { StdioSession } from './stdio-session.ts';
 
 /** What the first agent is asked: to look, and to change nothing. */
@@ -64,7 +64,8 @@ export async function delegateFirst(
 
 /** An agent's part of IAC.md; empty when it is not there. */
 export function entryOf(agentId: string, workspace: string): string {
-  const text = readFileSync(join(workspace, 'logs', 'IAC.md'), 'utf8');
+  const view = join(workspace, 'logs', 'IAC.md');
+  const text = readRegular(view, ownReadFlags).toString('utf8');
   const at = text.indexOf(`\`#${agentId}\``);
   if (at < 0) return '';
   const start = text.lastIndexOf('\n### ', at) + 1;
