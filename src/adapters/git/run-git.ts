@@ -21,11 +21,13 @@ export class GitError extends Error {}
 const maximumBytes = 64 * 1024 * 1024;
 
 /** Between asking git to end and ending it. */
-const killMs = 500;
+const killMs = 300;
 
 /** Programs that a repository's configuration could make git run. */
 const settings = [
   'core.fsmonitor=false',
+  // A project may hold a directory that looks like a repository.
+  'safe.bareRepository=explicit',
   'core.hooksPath=/dev/null',
   'gc.auto=0',
   'maintenance.auto=false'
