@@ -224,12 +224,9 @@ test('a role that is a link out of the workspace is a fault, and its words stay 
   writeFileSync(secret, 'Words of the user.');
   mkdirSync(at('agents'));
   symlinkSync(secret, at('agents/linked.md'));
-  symlinkSync(secret, at('agents/tester.md'));
   expect(await faults()).toEqual([
-    'linked: it is a link that leads outside the workspace',
-    'tester: it is a link that leads outside the workspace'
+    'linked: it is a link that leads outside the workspace'
   ]);
-  expect(await ids()).toEqual(['architect']);
 });
 
 test('a directory of roles that is a link out of the workspace is not listed', async () => {

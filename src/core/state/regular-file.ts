@@ -29,7 +29,7 @@ export class NotRegular extends Error {}
  * @throws NotRegular, or the system's error
  */
 export function openRegular(path: string, flags = readFlags): number {
-  const descriptor = openSync(path, flags);
+  const descriptor = openSync(path, O_RDONLY | flags);
   try {
     checkRegular(path, fstatSync(descriptor));
     return descriptor;
