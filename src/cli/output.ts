@@ -1,9 +1,9 @@
-import { createReadStream } from 'node:fs';
 import picocolors from 'picocolors';
 import type { WorkerStatus } from '../core/orchestrator/records.ts';
 import { ownFile } from '../core/runs/own-file.ts';
 import type { Outcome, RunRecord, RunStatus } from '../core/runs/run.ts';
 import type { RunStore } from '../core/runs/run-store.ts';
+import { streamRegular } from '../core/state/regular-file.ts';
 import { onTerminal } from './text.ts';
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
@@ -71,7 +71,7 @@ function printPart(part: Buffer): Promise<void> {
 
 async function* partsOf(path: string, offset: number): AsyncGenerator<Buffer> {
   const decode = offset > 0 || process.stdout.isTTY;
-  const stream = createReadStream(path, decode ? { encoding: 'utf8' } : {});
+  const stream = await streamRegular(path, decode ? { encoding: 'utf8' } : {});
   let position = 0;
   for await (const chunk of stream) {
     if (Buffer.isBuffer(chunk)) yield chunk;

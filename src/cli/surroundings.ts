@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { absolutePath } from '../core/engines/search-path.ts';
 import { orphansIn } from '../core/paths/records.ts';
 import type { Host } from '../host.ts';
 import { probeProgram } from './probe-program.ts';
@@ -74,7 +75,7 @@ function checkSafety({ safety }: Host): string | null {
 async function checkTmux(host: Host): Promise<Surroundings['tmux']> {
   const path = host.processes.locate('tmux');
   if (path === undefined) return null;
-  const environment = { PATH: process.env.PATH ?? '' };
+  const environment = { PATH: absolutePath(process.env.PATH ?? '') };
   const answer = await probeProgram(path, ['-V'], environment);
   return { path, version: answer?.stdout.trim() || null };
 }

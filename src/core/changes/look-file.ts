@@ -11,7 +11,7 @@ import { changesOf } from './change-file.ts';
 /** Who looks later than this after an end says so. */
 const lateMs = 5000;
 /** Longer than a look may take. */
-const patienceMs = 12_000;
+const patienceMs = 6000;
 
 /**
  * Says that this process looks at what an agent changed, so that others need

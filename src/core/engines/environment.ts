@@ -1,6 +1,7 @@
 import type { CliEngine, EngineRequest } from '../../plugin.ts';
 import type { RunRecord } from '../runs/run.ts';
 import { isPlaceholder } from './placeholder.ts';
+import { withAbsolutePath } from './search-path.ts';
 
 /** What any program needs; nothing that identifies the session we run in. */
 const allowed = [
@@ -66,7 +67,8 @@ const allowed = [
 
 /**
  * A child's environment: the allow-list, the engine's own names, what the
- * user's settings add, and our marks. Everything else stays here.
+ * user's settings add, and our marks. Everything else stays here. A program
+ * with `#!/usr/bin/env node` looks for node on this PATH, in the project.
  */
 export function childEnvironment(
   { env }: Pick<CliEngine, 'env'>,
@@ -83,14 +85,14 @@ export function childEnvironment(
     const isKept = matches(name, keep) && !isPlaceholder(value);
     if (matches(name, allowed) || isKept) environment[name] = value;
   }
-  return {
+  return withAbsolutePath({
     ...environment,
     ...set?.(request),
     ...configured,
     TROUPE_AGENT_ID: record.agent_id,
     TROUPE_AGENT_DIR: directory,
     TROUPE_DEPTH: String(record.depth)
-  };
+  });
 }
 
 /** A name, or a prefix followed by `*`. */
