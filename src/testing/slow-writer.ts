@@ -6,7 +6,7 @@ import {
   statSync,
   writeFileSync
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { Journal, type JournalEvent } from '../core/audit/journal.ts';
 import type { TestLog } from './logged-agents.ts';
 
@@ -45,7 +45,7 @@ export function slowWriter(log: TestLog, name: string): SlowWriter {
 
 /** The journal and its segments. */
 function filesIn(log: TestLog): string[] {
-  const archive = join(dirname(log.path), 'archive');
+  const archive = log.workspace.paths.segments;
   const names = existsSync(archive) ? readdirSync(archive) : [];
   const files = [log.path, ...names.map((name) => join(archive, name))];
   return files.filter((file) => existsSync(file));

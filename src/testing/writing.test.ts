@@ -26,7 +26,6 @@ const allowed: Record<string, string> = {
   'src/cli/init/settings-file.ts: mkdir': "a client's directory, by the mask",
   'src/core/audit/iac-view.ts: open': 'a method of that name',
   'src/core/audit/journal-files.ts: open': 'only to read',
-  'src/core/audit/rotation.ts: open': 'only to have it on disk',
   'src/core/audit/rotation.ts: rename': 'a file of ours, to a claimed name',
   'src/core/audit/view-file.ts: open': 'only to read',
   'src/core/audit/view-file.ts: rename': 'puts a file aside, links as such',
@@ -37,6 +36,7 @@ const allowed: Record<string, string> = {
   'src/core/orchestrator/place-connection.ts: mkdir': '0700, in a new folder',
   'src/core/orchestrator/place-connection.ts: symlink':
     "to the user's own settings, out of a new folder",
+  'src/core/paths/records.ts: rename': "whole records, in the user's directory",
   'src/core/retention/remove-agents.ts: copyFile':
     'exclusive, where no link can be made',
   'src/core/retention/remove-agents.ts: link': 'exclusive',

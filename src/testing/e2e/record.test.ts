@@ -137,7 +137,7 @@ describe('views', () => {
     await isBack('IAC.md', id);
     await isBack(page, 'hello');
     for (const gone of ['', 'IAC.md', 'CONTEXT.md', 'agents', page]) {
-      rmSync(inLogs(gone), { recursive: true });
+      rmSync(inLogs(gone), { recursive: true, maxRetries: 9 });
       await isBack('IAC.md', id);
       await isBack('CONTEXT.md', 'No active agents');
       await isBack(page, 'hello');
@@ -156,7 +156,7 @@ describe('views', () => {
     await isBack(archive, first.id);
     await isBack('IAC.md', second.id);
     for (const gone of ['archive', archive, '']) {
-      rmSync(inLogs(gone), { recursive: true });
+      rmSync(inLogs(gone), { recursive: true, maxRetries: 9 });
       await isBack(archive, first.id);
       await isBack('IAC.md', second.id);
     }
@@ -167,7 +167,7 @@ describe('views', () => {
     const { id } = await ranAgent(server, 'say hello');
     await server.close();
     for (const gone of ['', join('agents', `${id}.md`)]) {
-      rmSync(inLogs(gone), { recursive: true });
+      rmSync(inLogs(gone), { recursive: true, maxRetries: 9 });
       await runCommand(workspace, ['list']);
       expect(textOf(inLogs('IAC.md'))).toContain(id);
       expect(textOf(inLogs('agents', `${id}.md`))).toContain('hello');
