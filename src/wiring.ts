@@ -4,7 +4,11 @@ import { createRepositories } from './adapters/git/repositories.ts';
 import type { Config } from './config.ts';
 import { AuditViews } from './core/audit/audit-views.ts';
 import { Journal, journalPath } from './core/audit/journal.ts';
-import { createRedactor, secretsIn } from './core/audit/redact.ts';
+import {
+  createRedactor,
+  passedSecrets,
+  secretsIn
+} from './core/audit/redact.ts';
 import { Rotation } from './core/audit/rotation.ts';
 import { Witness } from './core/changes/witness.ts';
 import { Council } from './core/council/council.ts';
@@ -40,9 +44,12 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const state = join(config.workspace, '.agents');
   const logDirectory = join(config.workspace, 'logs');
   const secrets = [
-    process.env,
-    ...Object.values(config.engines).map(({ env }) => env ?? {})
-  ].flatMap(secretsIn);
+    ...secretsIn(process.env),
+    ...Object.values(config.engines).flatMap(({ env = {}, passEnv = [] }) => [
+      ...secretsIn(env),
+      ...passedSecrets(passEnv, process.env)
+    ])
+  ];
   const redact = createRedactor(() => [...secrets, ...keys.secrets()]);
   const headDirectory = join(state, 'heads');
   const store = new RunStore(state);

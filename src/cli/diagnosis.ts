@@ -115,6 +115,10 @@ function engineLines(engine: EngineCheck): string[] {
   }
   const seen = keys.map((key) => `${key.name} (${key.from})`);
   lines.push(line('keys', seen.join(', ') || 'none seen'));
+  const passed = engine.pass_env.map(
+    (one) => `${one.name} (${one.is_set ? 'set' : 'not set'})`
+  );
+  if (passed.length > 0) lines.push(line('passEnv', passed.join(', ')));
   if (engine.next !== null) lines.push(line('next', engine.next));
   return lines;
 }

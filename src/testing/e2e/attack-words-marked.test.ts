@@ -33,7 +33,7 @@ afterAll(async () => {
 describe("an agent's orders are marked as an agent's words", () => {
   test('in result and wait_for_agents, also while it works', async () => {
     const ended = await spawned(`say ${order}`);
-    const running = await spawned(`progress ${order}\nhang`);
+    const running = await spawned(`hang ${order}`);
     const { data } = await server.call('wait_for_agents', {
       agent_ids: [ended, running],
       mode: 'any'

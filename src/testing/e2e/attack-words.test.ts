@@ -145,6 +145,7 @@ describe('what an agent and its prompt say', () => {
     screen.press('q');
     await screen.hides(/asked: /);
     screen.press('q');
+    await until('the shell', () => screen?.isCovered() === false, 60_000);
     screen.run("echo over''all");
     await until('the end', () => written().includes('overall'), 60_000);
     expectNoneOf(written());
