@@ -51,7 +51,7 @@ beforeEach(() => {
   );
   workspace.write(
     'troupe.config.json',
-    JSON.stringify({ plugins: ['./speaker.mjs'] })
+    JSON.stringify({ plugins: ['./speaker.mjs'], onDisconnect: 'stop' })
   );
 });
 
