@@ -173,7 +173,7 @@ test('the environment names its own secrets', () => {
   ]);
 });
 
-test('of variables handed on by name, those that may be a key are secrets', () => {
+test('a variable of passEnv is a secret where its name suggests a key', () => {
   const environment = {
     GATEWAY_KEY: 'one',
     X_AUTH: 'two',

@@ -48,7 +48,7 @@ export function secretsIn(
   );
 }
 
-/** Of variables that a user hands on by name, those that may be a key. */
+/** Values of variables in `passEnv` whose names suggest a key. */
 export function passedSecrets(
   names: string[],
   environment: Record<string, string | undefined>
