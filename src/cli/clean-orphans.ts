@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { HostError, messageOf } from '../core/errors.ts';
 import { isServed, orphansIn } from '../core/paths/records.ts';
 import { bytesBelow } from '../core/state/bytes-below.ts';
+import { visibleText } from '../core/visible-text.ts';
 import type { Host } from '../host.ts';
 import { amount } from './amounts.ts';
 import { ask } from './ask.ts';
@@ -9,7 +10,7 @@ import type { OrphansDocument } from './json/record-document.ts';
 import { print, printJson, tell } from './output.ts';
 import { exitCodes } from './shared.ts';
 import { table } from './table.ts';
-import { counted, onTerminal } from './text.ts';
+import { counted } from './text.ts';
 
 interface Flags {
   dryRun?: boolean;
@@ -43,7 +44,7 @@ export async function cleanOrphans(
         ],
         orphans.map(({ bytes, workspace }) => [
           amount(bytes),
-          onTerminal(workspace)
+          visibleText(workspace)
         ])
       )
     );

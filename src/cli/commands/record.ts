@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { loadConfig } from '../../config.ts';
 import { orphansIn, takeRecord } from '../../core/paths/records.ts';
 import { bytesBelow } from '../../core/state/bytes-below.ts';
+import { visibleText } from '../../core/visible-text.ts';
 import { createHost } from '../../host.ts';
 import { amount } from '../amounts.ts';
 import type { RecordDocument } from '../json/record-document.ts';
@@ -15,7 +16,6 @@ import {
   type JsonFlag,
   type WorkspaceFlags
 } from '../shared.ts';
-import { onTerminal } from '../text.ts';
 
 interface RecordFlags extends WorkspaceFlags, JsonFlag {
   from?: string;
@@ -47,7 +47,7 @@ async function record(flags: RecordFlags): Promise<number> {
   host.safety.check();
   if (from !== undefined) {
     takeRecord(resolve(from), paths, processes);
-    tell(`the record of ${onTerminal(resolve(from))} is this workspace's now`);
+    tell(`the record of ${visibleText(resolve(from))} is this workspace's now`);
   }
   const document: RecordDocument = {
     workspace: paths.workspace,

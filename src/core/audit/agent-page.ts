@@ -9,6 +9,7 @@ import { eventsOf } from '../runs/run-files.ts';
 import { mostPageBytes, type RunStore } from '../runs/run-store.ts';
 import { ensureDirectory, lookAt } from '../state/directories.ts';
 import { readEnds, sizeOf } from '../state/text-file.ts';
+import { visibleText } from '../visible-text.ts';
 import { fenceFor, oneLine, utc } from './entry.ts';
 import { longestSecret, type Redact } from './redact.ts';
 import { markOf, replaceView } from './view-file.ts';
@@ -78,7 +79,9 @@ export class AgentPages {
       this.#facts(record, outcome),
       ...(await this.#text('Prompt', directory, 'prompt.txt')),
       ...(await this.#text('Answer', directory, outcome.result_file)),
-      ...(outcome.error === null ? [] : section('Error', '', [outcome.error])),
+      ...(outcome.error === null
+        ? []
+        : section('Error', '', [visibleText(outcome.error)])),
       ...(changes ? [filesOf(changes)] : []),
       ...(existsSync(patch)
         ? await this.#text('Diff', directory, 'changes.diff', 'diff')
@@ -168,7 +171,7 @@ async function cleaned(text: string, redact: Redact): Promise<string[]> {
     const start = Math.max(0, from - longestSecret);
     const end = Math.min(text.length, from + sliceChars);
     const around = text.slice(start, end + longestSecret);
-    parts.push(redact(around, from - start, end - start));
+    parts.push(visibleText(redact(around, from - start, end - start)));
     await breathe();
   }
   return parts;
