@@ -262,7 +262,7 @@ describe.each(Object.entries(ways))('%s', (_, arrive) => {
 
   test('attack: completion offers what was seeded', async () => {
     const { stdout } = await runCommand(workspace, [
-      'complete',
+      '__complete',
       '--',
       'result',
       ''
