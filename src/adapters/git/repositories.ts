@@ -1,6 +1,8 @@
 import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { z } from 'zod';
 import type { Comparison, Repositories } from '../../core/changes/ports.ts';
+import { lazily } from '../../core/lazily.ts';
 import {
   readIfThere,
   temporaryName,
@@ -28,13 +30,17 @@ export function createRepositories(): Repositories {
   };
 }
 
+const rememberedSchema = lazily(() =>
+  z.object({
+    top: z.string().refine(isAbsolute),
+    tree: z.string().regex(/^[0-9a-f]{40,64}$/),
+    /** Settings and patterns of the project that were not used. */
+    omitted: z.array(z.string()).exactOptional()
+  })
+);
+
 /** What is left of a first look; there once that look was whole. */
-interface Remembered {
-  top: string;
-  tree: string;
-  /** Settings and patterns of the project that were not used. */
-  omitted?: string[];
-}
+type Remembered = z.output<ReturnType<typeof rememberedSchema>>;
 
 const memory = 'troupe.json';
 
@@ -70,7 +76,8 @@ const compare: Repositories['compare'] = async (view, patch, limit, signal) => {
   const { shadow: path, roots } = view;
   const text = readIfThere(join(path, memory));
   if (text === undefined) return undefined;
-  const { top, tree: before, omitted = [] }: Remembered = JSON.parse(text);
+  const remembered = rememberedSchema().parse(JSON.parse(text));
+  const { top, tree: before, omitted = [] } = remembered;
   const index = temporaryName('index');
   const shadow = await withOwnIndex(shadowAt(path, top), index);
   try {

@@ -1,5 +1,5 @@
 import { existsSync, renameSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { errnoOf, HostError } from '../errors.ts';
 import { lazily } from '../lazily.ts';
@@ -17,7 +17,7 @@ const factsSchema = lazily(() =>
   z.object({
     v: z.literal(1),
     id: z.string().regex(/^[0-9a-f]{8}$/),
-    workspace: z.string().startsWith('/'),
+    workspace: z.string().refine(isAbsolute),
     made_at: z.string(),
     /** Where the workspace was before, when its record was taken over. */
     formerly: z.array(z.string()).default([])

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { failureCodes } from '../engines/failure-codes.ts';
 import { lazily } from '../lazily.ts';
@@ -14,7 +15,7 @@ const count = z.number().min(0);
 const text = z.string();
 const nullable = z.string().nullable();
 const agentId = z.string().regex(/^[0-9a-f]{8}$/);
-const path = z.string().startsWith('/');
+const path = z.string().refine(isAbsolute);
 
 const usage = lazily(() =>
   z.object({
