@@ -137,10 +137,10 @@ export const configSchema = z.strictObject({
         .positive()
         .default(64)
         .describe(
-          'Above this size it goes to `logs/archive/`, and a new one begins.'
+          'Above this size it goes to `journal/` in the record, and a new one begins.'
         )
     })
-    .describe('How long the journal `logs/iac.jsonl` gets.')
+    .describe('How long the journal, `iac.jsonl` in the record, gets.')
     .prefault({})
 });
 

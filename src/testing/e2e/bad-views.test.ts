@@ -97,7 +97,9 @@ test('an audit log that somebody else wrote is not lost', async () => {
   const files = ['logs/IAC.md', 'logs/CONTEXT.md'];
   for (const file of files) workspace.write(file, `older words in ${file}`);
   await runOne();
-  await until('our log', () => readIfThere(pathOf('logs', 'IAC.md'))?.includes('**Done**'));
+  await until('our log', () =>
+    readIfThere(pathOf('logs', 'IAC.md'))?.includes('**Done**')
+  );
   const all = filesBelow(pathOf('logs')).map((file) =>
     readFileSync(file, 'utf8')
   );

@@ -13,7 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCommand } from '../command-line.ts';
 import { type McpClient, startServer } from '../mcp-client.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
-import { printOf } from '../tree.ts';
+import { printOf, printOfHome } from '../tree.ts';
 import { until } from '../until.ts';
 
 /**
@@ -80,19 +80,12 @@ function plant(place: string, target: string): string {
   return path;
 }
 
-/** What lies in the user's home and is no record of ours. */
-function printOfHome(): string[] {
-  return readdirSync(workspace.home)
-    .filter((name) => name !== '.troupe')
-    .flatMap((name) => printOf(join(workspace.home, name)));
-}
-
 describe('in a project with a link in the place of what is ours', () => {
   test.each(places)(
     '%s -> ~/%s: every tool says so and writes nothing',
     async (place, target) => {
       const path = plant(place, target);
-      const before = [printOf(workspace.path), printOfHome()];
+      const before = [printOf(workspace.path), printOfHome(workspace)];
       server = await startServer(workspace);
       for (const [tool, args] of calls) {
         const { data, isError } = await server.call(tool, args);
@@ -102,7 +95,7 @@ describe('in a project with a link in the place of what is ours', () => {
         expect(data.hint).toContain(`unlink ${path}`);
       }
       await expect(server.request('resources/list')).rejects.toThrow(path);
-      expect([printOf(workspace.path), printOfHome()]).toEqual(before);
+      expect([printOf(workspace.path), printOfHome(workspace)]).toEqual(before);
       expect(readdirSync(workspace.record)).toEqual(['workspace.json']);
 
       // Once it is gone, the same server works.
@@ -117,7 +110,7 @@ describe('in a project with a link in the place of what is ours', () => {
       // It is told once, not at every look.
       expect(server.stderr.split(path)).toHaveLength(2 + 1);
       expect(server.impurities).toEqual([]);
-      expect(printOfHome()).toEqual(before[1]);
+      expect(printOfHome(workspace)).toEqual(before[1]);
     }
   );
 
@@ -159,7 +152,7 @@ describe('in a project with a link in the place of what is ours', () => {
 test('views that are links are put aside, and nothing is written through them', async () => {
   plant('logs/IAC.md', '.bashrc');
   plant('logs/CONTEXT.md', 'missing');
-  const before = printOfHome();
+  const before = printOfHome(workspace);
   server = await startServer(workspace);
   const { data } = await server.call('spawn_rehearsal', { prompt: 'say x' });
   await server.call('wait_for_agents', { agent_ids: [data.agent_id] });
@@ -171,7 +164,7 @@ test('views that are links are put aside, and nothing is written through them', 
   const links = ['IAC', 'CONTEXT'].map((stem) => `${stem}.before-troupe.md`);
   for (const name of links)
     expect(lstatSync(view(name)).isSymbolicLink()).toBe(true);
-  expect(printOfHome()).toEqual(before);
+  expect(printOfHome(workspace)).toEqual(before);
 });
 
 test('what everybody can change is refused until it is mended', async () => {
@@ -195,7 +188,7 @@ test('what everybody can change is refused until it is mended', async () => {
 test('a council that is a link is refused, and all else works', async () => {
   const path = join(workspace.home, '.agents-council');
   symlinkSync(join(workspace.home, '.ssh'), path);
-  const before = printOfHome();
+  const before = printOfHome(workspace);
   workspace.write('troupe.config.json', '{"engines": {"rehearsal": {}}}');
   server = await startServer(workspace);
   const asked = { request: 'x', agent_name: 'a' };
@@ -206,7 +199,7 @@ test('a council that is a link is refused, and all else works', async () => {
   await server.call('wait_for_agents', {
     agent_ids: [spawned.data.agent_id]
   });
-  expect(printOfHome()).toEqual(before);
+  expect(printOfHome(workspace)).toEqual(before);
 });
 
 test('a link on the way to the workspace is the way the user chose', async () => {

@@ -51,7 +51,7 @@ export function strayFiles(workspace: TempWorkspace): string[] {
 /** What `~/.troupe` holds apart from the record of this workspace. */
 function strayRecords({ paths, record }: TempWorkspace): string[] {
   if (!existsSync(paths.home)) return [];
-  const known = ['workspaces', basename(record)];
+  const known = ['.gitignore', 'workspaces', basename(record)];
   return [paths.home, dirname(record)]
     .flatMap((directory) => readdirSync(directory))
     .filter((name) => !known.includes(name));
