@@ -79,7 +79,7 @@ async function prepare(options, count) {
   const server = await startServer(options, workspace);
   await server.request('tools/list');
   const from = performance.now();
-  await until(logs, () => isShown(logs), 120_000);
+  await until(logs, () => isShown(workspace), 120_000);
   side.firstView = [performance.now() - from];
   side.firstPeak = [server.memory().peak];
   await server.close();
@@ -139,12 +139,12 @@ async function measureSpawns(runs, sides) {
 async function measureCycles(sides) {
   for (let run = 0; run < cycleRuns; run += 1)
     for (const side of sides) {
-      await until(side.logs, () => isShown(side.logs));
+      await until(side.logs, () => isShown(side.workspace));
       await delay(1100);
       const before = side.server.cpuMs();
       const from = performance.now();
       await spawnToEnd(side);
-      await until(side.logs, () => isShown(side.logs));
+      await until(side.logs, () => isShown(side.workspace));
       side.cycle.push(performance.now() - from);
       side.cycleCpu.push(side.server.cpuMs() - before);
     }
@@ -159,20 +159,20 @@ async function spawnToEnd({ server, workspace }) {
 }
 
 /** True when the view's last line says that it shows the whole journal. */
-function isShown(logs) {
-  const size = journalFiles(logs).reduce(
+function isShown({ path, record }) {
+  const size = journalFiles(record).reduce(
     (sum, path) => sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0),
     0
   );
-  return tailOf(join(logs, 'IAC.md')).includes(`journal ${size} bytes`);
+  return tailOf(join(path, 'logs', 'IAC.md')).includes(`journal ${size} bytes`);
 }
 
 /** A long one has been rotated. */
-function journalFiles(logs) {
-  const archive = join(logs, 'archive');
+function journalFiles(record) {
+  const archive = join(record, 'journal');
   const names = existsSync(archive) ? readdirSync(archive) : [];
   const old = names.filter((name) => /^iac-\d+\.jsonl$/.test(name));
-  return [...old.map((name) => join(archive, name)), join(logs, 'iac.jsonl')];
+  return [...old.map((name) => join(archive, name)), join(record, 'iac.jsonl')];
 }
 
 function tailOf(path) {

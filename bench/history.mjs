@@ -16,7 +16,7 @@ const core = join(import.meta.dirname, '..', 'src', 'core');
 async function loadCore(workspace) {
   const entry = workspace.file(
     'core-entry.mjs',
-    `export { Journal, journalPath, spawnedEvent } from '${core}/audit/journal.ts';
+    `export { Journal, spawnedEvent } from '${core}/audit/journal.ts';
 export { verifyJournal } from '${core}/audit/verify.ts';
 export { RunStore } from '${core}/runs/run-store.ts';
 export { finishedEvent } from '${core}/runs/settle.ts';
@@ -41,14 +41,14 @@ export async function writeHistory(
   cleaned = 0,
   answer = 'ok'
 ) {
-  const { Journal, journalPath, RunStore, verifyJournal, ...make } =
+  const { Journal, RunStore, verifyJournal, ...make } =
     await loadCore(workspace);
   const state = workspace.record;
   const logs = join(workspace.path, 'logs');
   const heads = join(state, 'heads');
-  for (const folder of [state, logs]) mkdirSync(folder);
+  for (const folder of [state, logs]) mkdirSync(folder, { recursive: true });
   const store = new RunStore(state);
-  const journal = new Journal(journalPath(logs), heads, (text) => text);
+  const journal = new Journal(join(state, 'iac.jsonl'), heads, (text) => text);
   const yesterday = Date.now() - 86_400_000;
   noteSizes(state, cleaned);
   for (let index = 0; index < cleaned; index += 1) {
@@ -76,7 +76,7 @@ export async function writeHistory(
     const directory = store.directoryOf(id);
     const prompt = `Task ${index}: say ok. ${'Some words more. '.repeat(10)}`;
     store.create(record, prompt, prompt);
-    const words = journal.textOf(prompt, `.agents/spawns/${id}/prompt.txt`);
+    const words = journal.textOf(prompt, `spawns/${id}/prompt.txt`);
     journal.append(make.spawnedEvent(record, words), at);
     writeFileSync(join(directory, 'claim'), '1 1\n');
     writeFileSync(join(directory, 'stdout'), '{"type":"done","text":"ok"}\n');

@@ -32,14 +32,13 @@ await runBench(10, async (options) => {
 `
   );
   workspace.offer(long);
-  const view = join(workspace.path, 'logs', 'IAC.md');
   try {
     const intact = await writeHistory(workspace, 'long', entries, 0, answer);
     const { server, look } = await startProbed(options, workspace);
-    const first = await watched(server, look, () => shown(view, entries));
+    const first = await watched(server, look, () => shown(workspace, entries));
     const again = [];
     for (let run = 1; run <= options.runs; run += 1) {
-      const isShown = () => shown(view, entries + run);
+      const isShown = () => shown(workspace, entries + run);
       // A view is written once a second.
       await delay(1100);
       again.push(
@@ -50,7 +49,7 @@ await runBench(10, async (options) => {
     }
     const peak = server.memory().peak;
     await server.close();
-    return reportOf(first, again, intact, sizeOf(view), peak);
+    return reportOf(first, again, intact, sizeOf(viewOf(workspace)), peak);
   } finally {
     workspace.remove();
   }
@@ -77,12 +76,17 @@ await runBench(10, async (options) => {
   }
 });
 
+function viewOf({ path }) {
+  return join(path, 'logs', 'IAC.md');
+}
+
 /** Whether the view's last line says that it shows so many agents' ends. */
-function shown(view, spawns) {
+function shown(workspace, spawns) {
+  const view = viewOf(workspace);
   const text = tailOf(view);
   const [, offset, count] =
     /journal (\d+) bytes, (\d+) spawns,.*\n$/.exec(text) ?? [];
-  const journal = sizeOf(view.replace('IAC.md', 'iac.jsonl'));
+  const journal = sizeOf(join(workspace.record, 'iac.jsonl'));
   return Number(count) === spawns && Number(offset) === journal && ended();
 
   function ended() {

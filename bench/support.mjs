@@ -1,5 +1,6 @@
 /** What the benches share: options, a workspace, a client of the server. */
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -11,7 +12,7 @@ import {
   writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { benchOptions } from './options.mjs';
 import { cpuMsOf, memoryOf } from './processes.mjs';
 import { refusedIn, tableOf } from './statistics.mjs';
@@ -32,7 +33,7 @@ export async function runBench(defaultRuns, measure, more = {}) {
   process.exitCode = 1;
 }
 
-/** An empty workspace with a HOME beside it, removed by `remove`. */
+/** An empty workspace, its HOME and its record, removed by `remove`. */
 export function createWorkspace() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-bench-')));
   const path = join(base, 'workspace');
@@ -42,6 +43,7 @@ export function createWorkspace() {
     base,
     path,
     home,
+    record: join(home, '.troupe', 'workspaces', recordName(path)),
     env: { TROUPE_MAX_SPAWNS_PER_MINUTE: '100000' },
     /** Writes a file beside the workspace; `mode` 0o755 makes a program. */
     file: (name, text, mode = 0o644) => {
@@ -58,6 +60,12 @@ export function createWorkspace() {
       ),
     remove: () => rmSync(base, { recursive: true, force: true, maxRetries: 5 })
   };
+}
+
+/** As `src/core/paths/paths.ts` names it. */
+function recordName(path) {
+  const hash = createHash('sha256').update(path).digest('hex');
+  return `${basename(path)}-${hash.slice(0, 12)}`;
 }
 
 /** A CLI that reads its prompt, prints one JSON line and exits. */

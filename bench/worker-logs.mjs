@@ -34,8 +34,12 @@ export async function workerMaker(workspace) {
    * seems to be about to start.
    * @returns its id
    */
-  return async ({ path }, events) => {
-    const store = new WorkerStore(join(path, '.agents'), thisWitness());
+  return async ({ path, record }, events) => {
+    const shared = {
+      agents: join(path, '.agents', 'agents'),
+      run: join(path, '.agents', 'run')
+    };
+    const store = new WorkerStore({ record, shared }, thisWitness());
     const request = { role: 'You do what the tasks say.', env: {} };
     const prepare = (folder) => {
       const start = folder.start(1);

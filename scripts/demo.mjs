@@ -10,6 +10,7 @@
  */
 import {
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   realpathSync,
@@ -72,13 +73,17 @@ fail rate_limited the provider asks to wait`
 const question =
   'Read notes.md in this directory. Which job comes first, and why? Answer in one sentence and change nothing.';
 
-/** A client's environment: it tells the server where the project is. */
+/** A client's environment: names the project, and a record that goes with it. */
 function environment(workspace) {
   const choice = /^TROUPE_(ENGINES|TOOLSETS|ON_DISCONNECT|MAX_)/;
   const kept = Object.entries(process.env).filter(
     ([name]) => !choice.test(name)
   );
-  return { ...Object.fromEntries(kept), CLAUDE_PROJECT_DIR: workspace };
+  return {
+    ...Object.fromEntries(kept),
+    CLAUDE_PROJECT_DIR: workspace,
+    TROUPE_HOME: join(workspace, '..', 'record')
+  };
 }
 
 async function connect(workspace) {
@@ -204,10 +209,12 @@ async function demonstrate(workspace, forced) {
 const { values } = parseArgs({
   options: { rehearsal: { type: 'boolean' }, keep: { type: 'boolean' } }
 });
-const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-demo-')));
+const stage = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-demo-')));
+const workspace = join(stage, 'workspace');
+mkdirSync(workspace);
 process.once('exit', () => {
   if (values.keep) tell(`The workspace was kept: ${workspace}`);
-  else rmSync(workspace, { recursive: true, force: true, maxRetries: 5 });
+  else rmSync(stage, { recursive: true, force: true, maxRetries: 5 });
 });
 process.once('SIGINT', () => process.exit(130));
 // A reader may have seen enough, as in `npm run demo | head`.

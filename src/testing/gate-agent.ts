@@ -25,9 +25,9 @@ export function addGateAgent(workspace: TempWorkspace): void {
 
 /** Its answer is on disk; it now waits for its file. */
 export async function saidAnswer(
-  { path }: TempWorkspace,
+  { record }: TempWorkspace,
   agentId: string
 ): Promise<void> {
-  const stdout = join(path, '.agents', 'spawns', agentId, 'stdout');
+  const stdout = join(record, 'spawns', agentId, 'stdout');
   await until('its answer', () => readFileSync(stdout, 'utf8') !== '');
 }

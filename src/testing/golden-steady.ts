@@ -20,6 +20,11 @@ export function steady(
       /(?<![\w.-])[0-9a-f]{8}(?![\w.])/g,
       (id) => ids.get(id) ?? '00000000'
     )
+    .replace(/\bworkspace-[0-9a-f]{12}\b/g, 'workspace-000000000000')
+    .replace(
+      /(?<=\/agents\/)[0-9a-f]{8}(?=\.md\b)/g,
+      (id) => ids.get(id) ?? '00000000'
+    )
     .replaceAll(process.versions.node, '20.19.0')
     .replaceAll(`troupe ${version}`, 'troupe 0.0.0')
     .replaceAll(`"version": "${version}"`, '"version": "0.0.0"')

@@ -91,10 +91,10 @@ export async function answersOf(
 /** Waits until it has a server and stands at its gate, or has its answers. */
 export function nesterAt(
   where: 'at the gate' | 'answered',
-  { path }: TempWorkspace,
+  { record }: TempWorkspace,
   agentId: string
 ) {
-  const stderr = join(path, '.agents', 'spawns', agentId, 'stderr');
+  const stderr = join(record, 'spawns', agentId, 'stderr');
   return until(where, () => linesOf(stderr)?.includes(where), 20_000);
 }
 

@@ -78,7 +78,7 @@ export function createNestingStage(
     },
     letGo,
     agentsOnDisk: () =>
-      readdirSync(file('.agents/spawns')).filter((name) =>
+      readdirSync(join(workspace.record, 'spawns')).filter((name) =>
         /^[0-9a-f]{8}$/.test(name)
       )
   };

@@ -28,6 +28,8 @@ export interface StageOptions {
   settings?: Record<string, unknown>;
   /** More of the configuration. */
   config?: Record<string, unknown>;
+  /** Where its directories are made. */
+  parent?: string | undefined;
 }
 
 /** A workspace with an orchestrator, and engines that need no account. */
@@ -61,9 +63,9 @@ const troupe = join(import.meta.dirname, '..', '..', 'dist', 'troupe.cjs');
 
 export function createOrchestratorStage(
   backend: Backend,
-  { size, settings = {}, config = {} }: StageOptions = {}
+  { size, settings = {}, config = {}, parent }: StageOptions = {}
 ): OrchestratorStage {
-  const workspace = createTempWorkspace();
+  const workspace = createTempWorkspace(parent);
   const terminal = backend === 'tmux' ? tmuxStage(...(size ?? [])) : undefined;
   const servers: McpClient[] = [];
   let puppets = 0;
@@ -206,8 +208,8 @@ async function leftOf(workspace: TempWorkspace): Promise<number[]> {
 }
 
 /** Environments of what lives of a worker, or of all. */
-function startedBelow({ path }: TempWorkspace, agentId: string) {
-  const start = `TROUPE_AGENT_DIR=${join(path, '.agents', 'workers', agentId)}`;
+function startedBelow({ record }: TempWorkspace, agentId: string) {
+  const start = `TROUPE_AGENT_DIR=${join(record, 'workers', agentId)}`;
   const pids = processTable()
     .filter(({ zombie }) => !zombie)
     .map(({ pid }) => pid);

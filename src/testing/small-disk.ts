@@ -21,6 +21,12 @@ export interface SmallDisk {
   unmount: () => void;
 }
 
+/** A small disk with a directory of its own, which goes with it. */
+export interface OwnDisk extends SmallDisk {
+  /** Where it is mounted: takes a workspace with its home and its record. */
+  directory: string;
+}
+
 /** Whether we may mount: root on Linux. */
 export function canMount(): boolean {
   const directory = mkdtempSync(join(tmpdir(), 'troupe-mount-'));
@@ -32,6 +38,20 @@ export function canMount(): boolean {
   } finally {
     rmdirSync(directory);
   }
+}
+
+/** @throws where mounting is not allowed */
+export function makeSmallDisk(kilobytes: number): OwnDisk {
+  const directory = mkdtempSync(join(tmpdir(), 'troupe-disk-'));
+  const disk = mountSmallDisk(directory, kilobytes);
+  return {
+    ...disk,
+    directory,
+    unmount: () => {
+      disk.unmount();
+      rmdirSync(directory);
+    }
+  };
 }
 
 /** @throws where mounting is not allowed */

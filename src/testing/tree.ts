@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import type { TempWorkspace } from './temp-workspace.ts';
 
 export interface Entry {
   /** Below the root, `.` for the root itself. */
@@ -42,4 +43,11 @@ export function printOf(root: string): string[] {
           : '';
     return [path, kind, mode.toString(8), mtimeNs, content].join(' ');
   });
+}
+
+/** The same of a user's home, without the record of troupe. */
+export function printOfHome({ home }: Pick<TempWorkspace, 'home'>): string[] {
+  return readdirSync(home)
+    .filter((name) => name !== '.troupe')
+    .flatMap((name) => printOf(join(home, name)));
 }

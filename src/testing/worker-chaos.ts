@@ -150,7 +150,7 @@ function lineOf(pid: number): string {
 
 /** Everything that is wrong once all workers of a workspace are deleted. */
 export function aftermath(
-  { path }: Pick<OrchestratorStage, 'path'>,
+  { path, record }: Pick<OrchestratorStage, 'path' | 'record'>,
   acknowledged: Map<string, string[]>
 ): string[] {
   const state = join(path, '.agents');
@@ -174,7 +174,8 @@ export function aftermath(
   return [
     ...gone.map((id) => `${id} is gone`),
     ...faults,
-    ...left(join(state, 'workers'))
+    ...left(join(state, 'agents')),
+    ...left(join(record, 'workers'))
   ];
 }
 

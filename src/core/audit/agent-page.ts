@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import { type Changes, changesOf, patchOf } from '../changes/change-file.ts';
 import type { RecordIdentity } from '../paths/identity.ts';
@@ -58,6 +58,8 @@ export class AgentPages {
     const record = store.recordOf(agentId);
     const outcome = store.outcomeOf(agentId);
     if (!record || !outcome || store.pages === undefined) return false;
+    // A workspace that was moved or removed meanwhile does not come back.
+    if (!existsSync(dirname(dirname(store.pages)))) return false;
     ensureDirectory(store.pages);
     const path = join(store.pages, `${agentId}.md`);
     const mark = markOf(path, agentId, identity());

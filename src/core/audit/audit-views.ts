@@ -50,8 +50,13 @@ export class AuditViews {
   #age(): number {
     const { paths } = this.#options;
     if (!existsSync(paths.record)) return intervalMs;
-    const file = statSync(this.#iac.path, { throwIfNoEntry: false });
-    return file ? Math.abs(Date.now() - file.mtimeMs) : intervalMs;
+    try {
+      const file = statSync(this.#iac.path, { throwIfNoEntry: false });
+      return file ? Math.abs(Date.now() - file.mtimeMs) : intervalMs;
+    } catch {
+      // Its place cannot be read; the rendering reports why.
+      return intervalMs;
+    }
   }
 
   /** Renders now what is not shown yet. Never rejects: it tells onProblem. */

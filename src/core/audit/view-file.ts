@@ -118,8 +118,9 @@ function viewHead(path: string): string | undefined {
   try {
     descriptor = openSync(path, flags);
   } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    if (errnoOf(error) === 'ELOOP') return '';
+    const errno = errnoOf(error) ?? '';
+    if (['ENOENT', 'ENOTDIR'].includes(errno)) return undefined;
+    if (errno === 'ELOOP') return '';
     throw error;
   }
   try {

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Reply } from '../../plugin.ts';
 import { limitError } from '../errors.ts';
 import { Pace } from '../pace.ts';
@@ -55,8 +56,10 @@ export class RunTracker {
    */
   async run(agentId: string): Promise<Run | undefined> {
     const { store } = this.#with;
+    const directory = store.directoryOf(agentId);
     const record = store.recordOf(agentId);
-    if (!record && store.has(agentId)) throw spoilt(agentId, 'record.json');
+    if (!record && store.has(agentId))
+      throw spoilt(join(directory, 'record.json'));
     if (!record) return undefined;
     const status = await this.refresh(record).catch((error: unknown) => {
       if (store.has(agentId)) throw error;
@@ -66,7 +69,7 @@ export class RunTracker {
     if (!status || !(outcome || store.has(agentId))) return undefined;
     if (status !== 'ended') return { record, status };
     if (!outcome && store.hasOutcome(agentId))
-      throw spoilt(agentId, 'outcome.json');
+      throw spoilt(join(directory, 'outcome.json'));
     if (!outcome) throw unwritten(agentId);
     return { record, status: outcome.status, outcome };
   }

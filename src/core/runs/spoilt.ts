@@ -1,10 +1,10 @@
 import { HostError } from '../errors.ts';
 
 /** Of an agent whose file somebody else, or a broken disk, has changed. */
-export function spoilt(agentId: string, file: string): HostError {
+export function spoilt(path: string): HostError {
   return new HostError(
     'state_invalid',
-    `${file} of agent ${agentId} in the record is not what troupe wrote.`,
+    `${path} is not what troupe wrote.`,
     'Its output is beside it; other agents are not concerned. Move the folder away when you have what you need.'
   );
 }

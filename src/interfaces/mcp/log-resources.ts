@@ -1,5 +1,6 @@
 import { lstatSync, type Stats } from 'node:fs';
 import { isOwnView, viewPath } from '../../core/audit/view-file.ts';
+import { errnoOf } from '../../core/errors.ts';
 import type { RecordIdentity } from '../../core/paths/identity.ts';
 import type { Paths } from '../../core/paths/paths.ts';
 import { slicePart } from '../../core/runs/parts.ts';
@@ -89,11 +90,18 @@ export class LogResources implements Source {
 
   /** Neither a link nor a log that the project brought along is shown. */
   #fileOf(name: string): Stats | undefined {
-    const path = this.#pathOf(name);
-    const file = lstatSync(path, { throwIfNoEntry: false });
-    return file?.isFile() && isOwnView(path, this.#identity())
-      ? file
-      : undefined;
+    try {
+      const path = this.#pathOf(name);
+      const file = lstatSync(path, { throwIfNoEntry: false });
+      return file?.isFile() && isOwnView(path, this.#identity())
+        ? file
+        : undefined;
+    } catch (error) {
+      // A directory by its name, or a file by that of its folder.
+      if (['EISDIR', 'ENOTDIR'].includes(errnoOf(error) ?? ''))
+        return undefined;
+      throw error;
+    }
   }
 
   #pathOf(name: string): string {

@@ -121,10 +121,9 @@ function entriesIn({ path }: ChaosStage, unread: string[]): ParsedEntry[] {
 }
 
 /** The ends that the journal tells, in all of its parts. */
-function endsIn({ path }: ChaosStage): Map<string, string[]> {
+function endsIn({ record, paths }: ChaosStage): Map<string, string[]> {
   const ends = new Map<string, string[]>();
-  const logs = join(path, 'logs');
-  const journals = [logs, join(logs, 'archive')].flatMap((directory) =>
+  const journals = [record, paths.segments].flatMap((directory) =>
     namesIn(directory)
       .filter((name) => name.endsWith('.jsonl'))
       .map((name) => join(directory, name))
@@ -141,8 +140,9 @@ function endsIn({ path }: ChaosStage): Map<string, string[]> {
 
 /** Responses of the council and of all before it. */
 function keptIn(stage: ChaosStage): [string, string][] {
-  const file = stage.state('council', 'state.json');
-  const history = stage.state('council', 'history');
+  const { council } = stage.paths.shared;
+  const file = join(council, 'state.json');
+  const history = join(council, 'history');
   const files = namesIn(history).map((name) => join(history, name));
   return [file, ...files]
     .filter(existsSync)
@@ -155,13 +155,15 @@ function keptIn(stage: ChaosStage): [string, string][] {
 }
 
 /** Whoever carries the mark of an agent or a worker of this workspace. */
-function survivorsOf({ path }: ChaosStage, except: number): string[] {
+function survivorsOf({ record }: ChaosStage, except: number): string[] {
   const pids = processTable()
     .filter(({ zombie, pid }) => !zombie && pid !== except)
     .map(({ pid }) => pid);
   return [...processEnvironments(pids)].flatMap(([pid, text]) => {
     const [, of] = /TROUPE_AGENT_DIR=([^\0]*)/.exec(text) ?? [];
-    return of?.startsWith(path) ? [`${pid} of ${of.slice(path.length)}`] : [];
+    return of?.startsWith(record)
+      ? [`${pid} of ${of.slice(record.length)}`]
+      : [];
   });
 }
 
@@ -175,7 +177,7 @@ export function panesOf({ terminal }: ChaosStage): string[] {
 
 /** Drafts of killed servers go a minute later: that is tested elsewhere. */
 function leftoversIn(stage: ChaosStage): string[] {
-  const council = stage.state('council', 'state.json');
+  const council = join(stage.paths.shared.council, 'state.json');
   return [
     ...namesIn(stage.state('open')).map((name) => `open/${name}`),
     ...namesIn(stage.state('summons')).map((name) => `summons/${name}`),

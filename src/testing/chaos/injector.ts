@@ -211,7 +211,7 @@ export class Injector {
     return [...processEnvironments(pids)].flatMap(([pid, text]): Target[] => {
       const [, kind, agentId] =
         /TROUPE_AGENT_DIR=([^\0]*)\/([^/\0]+)/.exec(text) ?? [];
-      if (!agentId || !kind?.startsWith(this.#stage.path)) return [];
+      if (!agentId || !kind?.startsWith(this.#stage.record)) return [];
       if (!kind.endsWith('/spawns') || lineOf(pid).includes('--agent-id'))
         return [{ pid, part: 'worker', agentId }];
       const claim = claimOf(`${kind}/${agentId}`, thisPlace());

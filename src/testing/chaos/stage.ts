@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { locate } from '../../adapters/child-process/locate.ts';
-import { canMount, mountSmallDisk, type SmallDisk } from '../small-disk.ts';
+import { canMount, makeSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 import { type TmuxStage, tmuxStage } from '../tmux-stage.ts';
 import { limitMegabytes } from './behaviours.ts';
@@ -11,14 +12,14 @@ import { addChaosEngines, templateName } from './program.ts';
 export interface ChaosStage extends TempWorkspace {
   /** Where agents write down what they did, which is never full. */
   facts: string;
-  /** Undefined where we may not mount one. */
+  /** Holds the workspace and its record; undefined where mounts are refused. */
   disk: SmallDisk | undefined;
   terminal: TmuxStage | undefined;
   /** Of every server. */
   environment: Record<string, string>;
   /** Flags of a server whose new workers get panes. */
   inPanes: string[];
-  /** A path below `.agents`. */
+  /** A path below the record. */
   state: (...names: string[]) => string;
   /** Ends the terminal; `remove` also takes the files away. */
   close: (remove: boolean) => void;
@@ -27,13 +28,9 @@ export interface ChaosStage extends TempWorkspace {
 const diskKilobytes = 700 * 1024;
 
 export function createChaosStage(): ChaosStage {
-  const workspace = createTempWorkspace();
-  const base = join(workspace.path, '..');
-  const facts = join(base, 'facts');
-  mkdirSync(facts);
-  const disk = canMount()
-    ? mountSmallDisk(workspace.path, diskKilobytes)
-    : undefined;
+  const disk = canMount() ? makeSmallDisk(diskKilobytes) : undefined;
+  const workspace = createTempWorkspace(disk?.directory);
+  const facts = mkdtempSync(join(tmpdir(), 'troupe-facts-'));
   const terminal = locate('tmux') ? tmuxStage(200, 60) : undefined;
   const { TMUX = '', TMUX_PANE = '' } = terminal?.environment ?? {};
   const config = {
@@ -72,12 +69,13 @@ export function createChaosStage(): ChaosStage {
     terminal,
     environment: terminal ? { TMUX, TMUX_PANE } : {},
     inPanes: ['--config', panes],
-    state: (...names) => join(workspace.path, '.agents', ...names),
+    state: (...names) => join(workspace.record, ...names),
     close: (remove) => {
       terminal?.stop();
       if (!remove) return;
-      disk?.unmount();
+      rmSync(facts, { recursive: true });
       workspace.remove();
+      disk?.unmount();
     }
   };
 }

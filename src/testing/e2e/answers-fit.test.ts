@@ -225,8 +225,8 @@ function copies(id: string, count: number): string[] {
     const far = Number.parseInt(id.slice(0, 5), 16) ^ 0x80000;
     const other = (far * 4096 + n).toString(16).padStart(8, '0');
     cpSync(join(spawns, id), join(spawns, other), { recursive: true });
-    const file = join('.agents', 'spawns', other, 'record.json');
-    workspace.write(file, record.replaceAll(id, other));
+    const file = join('spawns', other, 'record.json');
+    workspace.writeRecord(file, record.replaceAll(id, other));
     return other;
   });
 }

@@ -106,8 +106,10 @@ describe('a result', () => {
       }
     });
     expect(Date.parse(String(ended.started_at))).not.toBeNaN();
-    expect(readFileSync(String(ended.full_output), 'utf8')).toBe('All done.');
-    rmSync(String(ended.full_output));
+    const answer = fileOf(ended, 'result.txt');
+    expect(readFileSync(answer, 'utf8')).toBe('All done.');
+    expect(pageOf(ended)).toContain('\n```\nAll done.\n```\n');
+    rmSync(answer);
     const { data } = await server.call('result', { agent_id: ended.agent_id });
     expect(data.message).toMatch(/result\.txt, which held the answer, is gone/);
   });
@@ -151,7 +153,9 @@ describe('a result', () => {
       parts.push(String(page.result));
     }
     expect(parts.join('') === text).toBe(true);
-    expect(readFileSync(String(page.full_output), 'utf8') === text).toBe(true);
+    const answer = readFileSync(fileOf({ agent_id }, 'result.txt'), 'utf8');
+    expect(answer === text).toBe(true);
+    expect(pageOf(page).includes(`\n${text}\n`)).toBe(true);
   });
 
   test('shares the 20,000 characters with others in one answer', async () => {
@@ -193,12 +197,24 @@ describe("a third party's engine", () => {
     expect(program.seen().argv).toEqual(['--access', 'read']);
     expect(ended).toMatchObject({ agent_type: 'x-y', status: 'completed' });
     expect(ended.result).toContain('a\ufffd\ufffd\ufffdb');
-    const kept = readFileSync(String(ended.full_output));
+    const kept = readFileSync(fileOf(ended, 'result.txt'));
     expect(kept.equals(bytes.subarray(0, -2))).toBe(true);
-    const folder = join(workspace.record, 'spawns', String(data.agent_id));
-    expect(readFileSync(join(folder, 'stdout')).equals(bytes)).toBe(true);
+    expect(readFileSync(fileOf(ended, 'stdout')).equals(bytes)).toBe(true);
+    expect(pageOf(ended)).toContain(`\n${kept.toString()}\n`);
   });
 });
+
+/** A file of an agent in the record. */
+function fileOf({ agent_id }: Record<string, unknown>, name: string): string {
+  return join(workspace.record, 'spawns', String(agent_id), name);
+}
+
+/** What `full_output` names: the page of the agent in the workspace. */
+function pageOf({ agent_id, full_output }: Record<string, unknown>): string {
+  const page = join(workspace.paths.views.agents, `${agent_id}.md`);
+  expect(full_output).toBe(page);
+  return readFileSync(page, 'utf8');
+}
 
 async function start(config: Record<string, unknown> = {}): Promise<void> {
   workspace.write('troupe.config.json', JSON.stringify(config));

@@ -35,11 +35,15 @@ afterEach(() => workspace.close());
 
 /** Files that hold a key, whole or its greater part, but for the key file. */
 function filesWithKeys(): string[] {
-  return readdirSync(workspace.path, { recursive: true })
-    .map(String)
-    .filter((name) => {
-      if (name === 'api_keys.json') return false;
-      const path = join(workspace.path, name);
+  const keyFile = join(workspace.path, 'api_keys.json');
+  return [workspace.path, workspace.home]
+    .flatMap((root) =>
+      readdirSync(root, { recursive: true }).map((name) =>
+        join(root, String(name))
+      )
+    )
+    .filter((path) => {
+      if (path === keyFile) return false;
       // A view is written beside its place, and gone from there soon.
       const isFile = statSync(path, { throwIfNoEntry: false })?.isFile();
       return isFile === true && holdsKey(readIfThere(path) ?? '');
@@ -115,10 +119,11 @@ test('an agent that prints keys does not get them into the log', async () => {
   }
   const text = await logged('Print much');
   expect(text).toContain('[redacted]');
-  // Whoever asked gets the words as they were.
-  expect(filesWithKeys().filter((name) => !/^\.agents\//.test(name))).toEqual(
-    []
-  );
+  // The caller gets the words as they were, from the agent's own files.
+  const spawns = join(workspace.record, 'spawns');
+  const found = filesWithKeys();
+  expect(found.filter((path) => path.startsWith(spawns))).not.toEqual([]);
+  expect(found.filter((path) => !path.startsWith(spawns))).toEqual([]);
 });
 
 test('no argument and no other agent has a key', async () => {

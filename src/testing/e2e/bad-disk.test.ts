@@ -1,19 +1,21 @@
 import {
-  chmodSync,
   existsSync,
-  mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readIfThere } from '../../core/state/atomic-file.ts';
+import { runCommand } from '../command-line.ts';
 import { addGateAgent, saidAnswer } from '../gate-agent.ts';
 import { type McpClient, startServer } from '../mcp-client.ts';
 import { needing } from '../needs.ts';
-import { canMount, mountSmallDisk, type SmallDisk } from '../small-disk.ts';
+import { canMount, makeSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 import { until } from '../until.ts';
 
@@ -22,11 +24,14 @@ const testMounted = needing('right to mount a disk', canMount());
 let workspace: TempWorkspace;
 let server: McpClient | undefined;
 let disk: SmallDisk | undefined;
+/** Never on the small disk. */
+let arena: string;
 let gate: string;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  gate = join(workspace.home, 'gate');
+  arena = mkdtempSync(join(tmpdir(), 'troupe-gate-'));
+  gate = join(arena, 'gate');
 });
 
 afterEach(async () => {
@@ -36,69 +41,32 @@ afterEach(async () => {
   disk?.unmount();
   disk = undefined;
   workspace.remove();
-});
-
-describe('directories', () => {
-  test('of ours are private and ignore themselves in git', async () => {
-    await runOne();
-    for (const name of ['.agents', 'logs']) {
-      expect(modeOf(name)).toBe(0o700);
-      expect(readFileSync(pathOf(name, '.gitignore'), 'utf8')).toBe('*\n');
-      for (const file of filesBelow(name))
-        expect([file, modeOf(file)]).toEqual([file, 0o600]);
-    }
-  });
-
-  test('that were there before keep their mode and their files', async () => {
-    for (const name of ['.agents', 'logs']) {
-      mkdirSync(pathOf(name));
-      chmodSync(pathOf(name), 0o755);
-      workspace.write(`${name}/notes.md`, 'mine');
-    }
-    await runOne();
-    for (const name of ['.agents', 'logs']) {
-      expect(modeOf(name)).toBe(0o755);
-      expect(existsSync(pathOf(name, '.gitignore'))).toBe(false);
-      expect(readFileSync(pathOf(name, 'notes.md'), 'utf8')).toBe('mine');
-    }
-  });
-});
-
-test('an audit log that somebody else wrote is not lost', async () => {
-  const files = ['logs/IAC.md', 'logs/CONTEXT.md'];
-  for (const file of files) workspace.write(file, `older words in ${file}`);
-  await runOne();
-  await until('our log', () => logged('IAC.md').includes('**Done**'));
-  const all = filesBelow('logs').map((file) =>
-    readFileSync(pathOf(file), 'utf8')
-  );
-  for (const file of files)
-    expect(all.some((text) => text.includes(`older words in ${file}`))).toBe(
-      true
-    );
+  rmSync(arena, { recursive: true });
 });
 
 describe('a spawn is refused, and nothing is left of it,', () => {
-  test.each(['logs', '.agents'])('when %s is a file', async (name) => {
-    const file = workspace.write(name, 'precious');
-    await start();
-    await expectRefused('storage_unwritable', name);
-    expect(readFileSync(file, 'utf8')).toBe('precious');
-    expect(agentsOnDisk()).toEqual([]);
-  });
+  test.each(['spawns', 'open'])(
+    'when %s of the record is a file',
+    async (name) => {
+      const file = workspace.writeRecord(name, 'precious');
+      await start();
+      await expectRefused('storage_unwritable', workspace.record);
+      expect(readFileSync(file, 'utf8')).toBe('precious');
+      expect(agentsOnDisk()).toEqual([]);
+    }
+  );
 
   testMounted(
-    'when the workspace is read-only, but results are read',
+    'when the record is read-only, but results are read',
     async () => {
       mount(2048);
       const id = await runOne();
-      disk?.setReadOnly(true);
+      await until('no open file', () => isReadOnly());
       await expectRefused('storage_unwritable', 'EROFS');
-      expect(await result(id)).toMatchObject({ status: 'completed' });
-      await server?.close();
-      await start();
       expect(await result(id)).toMatchObject({ result: 'answer' });
-      await expectRefused('storage_unwritable', 'EROFS');
+      await server?.close();
+      const { code, stdout } = await runCommand(workspace, ['result', id]);
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'answer\n' });
     }
   );
 
@@ -164,7 +132,7 @@ describe('when the disk fills up while an agent runs', () => {
       writeFileSync(gate, '');
       await ended(first);
       await runAnother();
-      const types = logged('iac.jsonl')
+      const types = readFileSync(workspace.paths.journal, 'utf8')
         .split('\n')
         .flatMap((line) => /"type":"(\w+)".*\}$/.exec(line)?.[1] ?? []);
       expect(types.sort()).toEqual(
@@ -174,8 +142,22 @@ describe('when the disk fills up while an agent runs', () => {
   );
 });
 
+/** Puts the workspace and its record on a disk of so many kilobytes. */
 function mount(kilobytes: number): void {
-  disk = mountSmallDisk(workspace.path, kilobytes);
+  const made = makeSmallDisk(kilobytes);
+  disk = made;
+  workspace.remove();
+  workspace = createTempWorkspace(made.directory);
+}
+
+/** It cannot be while a file is open to be written. */
+function isReadOnly(): boolean {
+  try {
+    disk?.setReadOnly(true);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function start(): Promise<void> {
@@ -229,20 +211,10 @@ function logged(name: string): string {
 }
 
 function agentsOnDisk(): string[] {
-  if (!existsSync(pathOf('.agents/spawns/.'))) return [];
-  const names = readdirSync(pathOf('.agents', 'spawns'));
-  return names.filter((name) => name !== '.gitignore');
-}
-
-function filesBelow(name: string): string[] {
-  return readdirSync(pathOf(name), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => path.slice(workspace.path.length + 1));
-}
-
-function modeOf(name: string): number {
-  return statSync(pathOf(name)).mode & 0o777;
+  const spawns = join(workspace.record, 'spawns');
+  const there = statSync(spawns, { throwIfNoEntry: false });
+  if (!there?.isDirectory()) return [];
+  return readdirSync(spawns).filter((name) => name !== '.gitignore');
 }
 
 function pathOf(...parts: string[]): string {

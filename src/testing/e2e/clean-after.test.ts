@@ -60,7 +60,7 @@ describe('after a clean', () => {
     const { entries } = parseIac(iac);
     expect(entries.map((entry) => entry.id)).toEqual([second, id]);
     expect(entries[1]?.input.text).toMatch(
-      /^\(the text was in \.agents\/spawns\/\w+\/prompt\.txt, which is gone: it was cleaned away, 20\d\d-.*UTC\)$/
+      /^\(the text was in spawns\/\w+\/prompt\.txt, which is gone: it was cleaned away, 20\d\d-.*UTC\)$/
     );
     expect(entries[0]?.input.text).toBe('say shorter');
   });
@@ -74,7 +74,7 @@ describe('after a clean', () => {
     const kept = place(`diffs/${id}.diff`);
     expect(readFileSync(kept, 'utf8')).toBe('the patch\n');
     const { stderr } = await runCommand(workspace, ['result', id]);
-    expect(stderr).toContain(`is kept: .agents/diffs/${id}.diff`);
+    expect(stderr).toContain(`is kept: ${kept}`);
   });
 
   test('a request id of an agent that is gone starts one with another id', async () => {

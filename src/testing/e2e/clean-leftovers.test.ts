@@ -35,7 +35,7 @@ function makeOld(name: string): void {
 }
 
 function write(name: string, text: string): void {
-  workspace.write(`.agents/${name}`, text);
+  workspace.writeRecord(name, text);
   makeOld(name);
 }
 
@@ -106,17 +106,18 @@ test('what a killed clean has left in the trash goes, one at work keeps its own'
 test('logs, councils, keys and what is not ours are left as they are', async () => {
   makeUp(workspace.record, { agent_id: idOf(1), daysAgo: 9, read: true });
   const files = [
-    '.agents/council.json',
-    '.agents/history/old.json',
+    '.agents/council/council.json',
+    '.agents/council/history/old.json',
     '.agents/spawns/notes.txt',
     '.agents/mine/file.txt',
     '.agents/heads/0badcafe',
     'api_keys.json',
-    'logs/archive/mine.md'
-  ];
-  for (const file of files) workspace.write(file, '{}');
+    'logs/archive/mine.md',
+    'logs/iac.jsonl'
+  ].map((name) => workspace.write(name, '{}'));
+  const records = ['spawns/notes.txt', 'mine/file.txt', 'heads/0badcafe'];
+  for (const name of records) files.push(workspace.writeRecord(name, '{}'));
   await clean('--keep', '0', '--workers');
   expect(existsSync(place(`spawns/${idOf(1)}`))).toBe(false);
-  for (const file of files)
-    expect(existsSync(join(workspace.path, file)), file).toBe(true);
+  for (const file of files) expect(existsSync(file), file).toBe(true);
 });

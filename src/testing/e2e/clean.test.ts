@@ -114,7 +114,7 @@ describe('which agents go', () => {
   });
 
   test('none whose worktree is there, and says which', async () => {
-    const path = place('worktrees/00000001');
+    const path = join(workspace.paths.shared.worktrees, '00000001');
     const worktree = { path, branch: 'b', base: 'c', origin: '/' };
     agent(1, { daysAgo: 9, read: true, worktree });
     workspace.write('.agents/worktrees/00000001/work.txt', 'x');

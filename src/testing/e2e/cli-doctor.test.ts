@@ -48,6 +48,7 @@ test('doctor --json has stable keys', async () => {
     node: { version: process.versions.node, required: '20.19', ok: true },
     directories: [
       { path: join(workspace.path, 'logs'), state: 'created when needed' },
+      { path: join(workspace.path, '.agents'), state: 'created when needed' },
       { path: workspace.record, state: 'created when needed' }
     ],
     tmux: null,

@@ -93,7 +93,7 @@ describe('no tool goes on with, or over,', () => {
 
 describe('where nothing can be written nothing is recorded, nothing lost', () => {
   testMounted('on a full disk, and it goes on when there is room', async () => {
-    disk = mountSmallDisk(workspace.home, 512);
+    disk = mountAround(path);
     const server = await start();
     await acknowledged(server, 'start_council');
     await acknowledged(server, 'send_response');
@@ -114,7 +114,7 @@ describe('where nothing can be written nothing is recorded, nothing lost', () =>
   testMounted(
     'in a directory that is read-only, for one who comes then too',
     async () => {
-      disk = mountSmallDisk(workspace.home, 512);
+      disk = mountAround(path);
       const server = await start();
       await acknowledged(server, 'start_council');
       await acknowledged(server, 'send_response');
@@ -131,6 +131,12 @@ describe('where nothing can be written nothing is recorded, nothing lost', () =>
     }
   );
 });
+
+/** A disk for the council alone; the record has room. */
+function mountAround(file: string): SmallDisk {
+  mkdirSync(dirname(file));
+  return mountSmallDisk(dirname(file), 512);
+}
 
 async function start(): Promise<McpClient> {
   const server = await startCouncilServer(workspace);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type McpClient, startServer } from '../mcp-client.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
-import { printOf } from '../tree.ts';
+import { printOfHome } from '../tree.ts';
 
 let workspace: TempWorkspace;
 let server: McpClient;
@@ -46,12 +46,12 @@ test.each(changes)(
     const sub = join(workspace.path, 'sub');
     rmSync(sub, { recursive: true });
     change(sub);
-    const before = printOf(workspace.home);
+    const before = printOfHome(workspace);
     await server.call('cancel_agent', { agent_id: first });
     await server.call('wait_for_agents', { agent_ids: [second] });
     const { data } = await server.call('result', { agent_id: second });
     expect(data).toMatchObject({ status: 'failed' });
     expect(data.error).toContain(`${sub} ${told}`);
-    expect(printOf(workspace.home)).toEqual(before);
+    expect(printOfHome(workspace)).toEqual(before);
   }
 );

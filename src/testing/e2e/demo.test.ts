@@ -1,4 +1,5 @@
 import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runScript } from '../own-script.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
@@ -28,6 +29,7 @@ test('the demo works without HOME, network and engines, and cleans up', async ()
   // How many still run when it looks depends on the machine.
   expect(stdout).toMatch(/[123] running, 0 queued/);
   expect(readdirSync(workspace.path)).toEqual([]);
+  expect(readdirSync(workspace.home)).toEqual([]);
   expect(linesThatBreak(stdout)).toEqual([]);
 });
 
@@ -53,7 +55,9 @@ test('the demo says why it does not use an engine', async () => {
 test('the demo with --keep leaves what it made', async () => {
   await demo('--rehearsal', '--keep');
   const [kept = ''] = readdirSync(workspace.path);
-  expect(readdirSync(`${workspace.path}/${kept}`)).toEqual(
-    expect.arrayContaining(['.agents', 'logs', 'notes.md'])
+  const below = (name: string) => readdirSync(join(workspace.path, kept, name));
+  expect(below('workspace')).toEqual(
+    expect.arrayContaining(['logs', 'notes.md'])
   );
+  expect(below('record')).toContain('workspaces');
 });

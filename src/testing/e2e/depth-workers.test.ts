@@ -53,13 +53,13 @@ describe.each(['process', 'tmux'] as const)('a worker (%s)', (backend) => {
       role: 'You nest.',
       env: { NESTING }
     });
-    const { path } = workspace;
+    const { path, record } = workspace;
     const [inner = ''] = await until('its agent', () => {
-      const names = namesIn(path, '.agents', 'spawns');
+      const names = namesIn(record, 'spawns');
       return names.length > 0 ? names : undefined;
     });
     const [worker] = namesIn(path, '.agents', 'agents');
-    const folder = join(path, '.agents', 'spawns', inner);
+    const folder = join(record, 'spawns', inner);
     const text = readFileSync(join(folder, 'record.json'), 'utf8');
     expect(JSON.parse(text)).toMatchObject({ depth: 2, parent: worker });
     const [refused] = await answersOf(server, inner);

@@ -209,7 +209,7 @@ async function spawn(
 
 /** Waits for an end of that kind; how long it took by a true clock. */
 async function endOf(
-  { path }: StepWorkspace,
+  { record }: StepWorkspace,
   server: McpClient,
   agent_id: string,
   status: string
@@ -217,7 +217,7 @@ async function endOf(
   await server.call('wait_for_agents', { agent_ids: [agent_id], timeout: 20 });
   const { data, text } = await server.call('result', { agent_id });
   expect(data.status, text).toBe(status);
-  const file = join(path, '.agents', 'spawns', agent_id, 'outcome.json');
+  const file = join(record, 'spawns', agent_id, 'outcome.json');
   return Number(JSON.parse(readFileSync(file, 'utf8')).duration_ms);
 }
 

@@ -177,8 +177,8 @@ async function kill(server: McpClient): Promise<void> {
   await server.exited;
 }
 
-function folderOf({ path }: TempWorkspace, id: string): string {
-  return join(path, '.agents', 'spawns', id);
+function folderOf({ record }: TempWorkspace, id: string): string {
+  return join(record, 'spawns', id);
 }
 
 /** Its number as those in the namespace see it. */

@@ -1,12 +1,14 @@
 import {
   existsSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readIfThere } from '../../core/state/atomic-file.ts';
 import { addGateAgent, saidAnswer } from '../gate-agent.ts';
 import { type McpClient, startServer, type ToolResult } from '../mcp-client.ts';
 import { agentsAlive } from '../step-workspace.ts';
@@ -73,7 +75,7 @@ describe('under a server at work', () => {
     await expectAllTold(id);
     writeFileSync(gate, '');
     expect(existsSync(join(workspace.path, 'logs'))).toBe(false);
-    expect(existsSync(workspace.record)).toBe(false);
+    expect(existsSync(join(workspace.path, '.agents'))).toBe(false);
     const members = [{ roleId: 'code-reviewer', task: gate }];
     expectTold(await server.call('start_squad_members', { members }));
     rmSync(workspace.path, { recursive: true, force: true, maxRetries: 9 });
@@ -94,7 +96,40 @@ describe('under a server at work', () => {
     expect(existsSync(workspace.path)).toBe(false);
   });
 
-  test('.agents is removed: agents end, and new ones start', async () => {
+  test('.agents and logs are removed: nothing is lost', async () => {
+    await start();
+    const first = await spawned();
+    writeFileSync(gate, '');
+    expect(await ended(first)).toMatchObject({ result: 'answer' });
+    const page = join(workspace.paths.views.agents, `${first}.md`);
+    await until('its page', () => existsSync(page));
+    rmSync(gate);
+    const second = await spawned();
+    workspace.write('.agents/notes.md', 'not ours');
+    for (const name of ['.agents', 'logs'])
+      rmSync(join(workspace.path, name), { recursive: true });
+    const listed = await server.call('list');
+    expect(JSON.stringify(listed.data.running)).toContain(second);
+    expect(agentsAlive(workspace)).toContain(second);
+    const { data } = await server.call('result', { agent_id: first });
+    expect(data).toMatchObject({ status: 'completed', result: 'answer' });
+    expect(readFileSync(String(data.full_output), 'utf8')).toContain('answer');
+    writeFileSync(gate, '');
+    expect(await ended(second)).toMatchObject({ result: 'answer' });
+    await until('the views', () => {
+      const pages = [first, second].map((id) => `${id}.md`);
+      const view = readIfThere(join(workspace.path, 'logs', 'IAC.md')) ?? '';
+      return (
+        [first, second].every((id) => view.includes(`#${id}`)) &&
+        pages.every((name) =>
+          existsSync(join(workspace.paths.views.agents, name))
+        )
+      );
+    });
+    expect(existsSync(join(workspace.path, '.agents'))).toBe(false);
+  });
+
+  test('the record is removed: agents end, and new ones start', async () => {
     await start();
     const id = await spawned();
     rmSync(workspace.record, { recursive: true });

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { locate } from '../../adapters/child-process/locate.ts';
@@ -52,9 +52,14 @@ async function ended(agent_id: string) {
 }
 
 describe('a server works as always', () => {
-  test('without a home directory', async () => {
-    await start({ env: { HOME: join(workspace.home, 'nowhere') } });
+  test('without a home directory, where TROUPE_HOME names one', async () => {
+    const HOME = join(workspace.home, 'nowhere');
+    await start({ env: { HOME, TROUPE_HOME: workspace.paths.home } });
     await expectWork();
+    const refused = await startServer(workspace, { env: { HOME }, raw: true });
+    expect(await refused.exited).toMatchObject({ code: 1 });
+    expect(refused.stderr).toContain('TROUPE_HOME');
+    expect(existsSync(HOME)).toBe(false);
   });
 
   test('without a directory for temporary files', async () => {

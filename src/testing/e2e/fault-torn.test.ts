@@ -158,7 +158,7 @@ describe('spoilt files of squads and sessions', () => {
         ))
           writeFileSync(join(squads, name), text);
       const marks = ['open/zzz', 'open/0badcafe', 'summons/0badcafe'];
-      for (const mark of marks) workspace.write(`.agents/${mark}`, text);
+      for (const mark of marks) workspace.writeRecord(mark, text);
       workspace.writeRecord(`sessions/${'0'.repeat(32)}/1`, text);
       await restart();
       const listed = await server.call('list');

@@ -57,9 +57,8 @@ test('eight servers that write 1.5 MB each at once spoil nothing', async () => {
     expect(result.endsWith(megabytes(String(index)))).toBe(true);
     expect(statSync(join(folder, 'prompt.txt')).size).toBe(1_500_004);
   }
-  const logs = join(workspace.path, 'logs');
-  const heads = join(workspace.record, 'heads');
-  const found = await verifyJournal(join(logs, 'iac.jsonl'), heads);
+  const { journal, heads } = workspace.paths;
+  const found = await verifyJournal(journal, heads);
   expect(found).toMatchObject({ records: 16, torn: 0, faults: [] });
 });
 

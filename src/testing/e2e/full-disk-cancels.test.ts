@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type McpClient, startServer } from '../mcp-client.ts';
 import { needing } from '../needs.ts';
 import { processesOf } from '../probe-agent.ts';
-import { canMount, mountSmallDisk, type SmallDisk } from '../small-disk.ts';
+import { canMount, makeSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 
 const testMounted = needing('right to mount a disk', canMount());
@@ -49,15 +49,18 @@ test('an agent is ended by a cancel though the journal takes no word', async () 
 });
 
 testMounted('to continue on a full disk is refused as such', async () => {
-  disk = mountSmallDisk(workspace.path, 1024);
+  const made = makeSmallDisk(1024);
+  disk = made;
+  workspace.remove();
+  workspace = createTempWorkspace(made.directory);
   const client = await start();
   const agent_id = await spawned(client, 'say hello');
   await client.call('wait_for_agents', { agent_ids: [agent_id] });
-  disk.fill();
+  made.fill();
   const prompt = 'say it again';
   const refused = await client.call('continue_agent', { agent_id, prompt });
   expect(refused.data.error_code).toBe('storage_full');
-  disk.free();
+  made.free();
   const { data } = await client.call('continue_agent', { agent_id, prompt });
   expect(data.status).toBe('running');
 });

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   rmSync,
@@ -12,24 +13,24 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runCommand } from '../command-line.ts';
 import { type McpClient, startServer } from '../mcp-client.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
-import { printOf } from '../tree.ts';
+import { printOf, printOfHome } from '../tree.ts';
+import { until } from '../until.ts';
 
 /**
  * What a project may bring along in our places: links to the user's own
- * directories and files.
+ * directories.
  */
 const places: [place: string, target: string][] = [
   ['.agents', '.ssh'],
-  ['.agents/spawns', '.ssh'],
-  ['.agents/open', '.ssh'],
+  ['.agents', 'missing'],
   ['.agents/agents', '.ssh'],
-  ['.agents/heads', 'missing'],
+  ['.agents/run', '.ssh'],
+  ['.agents/worktrees', '.ssh'],
   ['.agents/council', '.ssh'],
-  ['.agents/counts/spawn-times', 'missing'],
   ['logs', '.ssh'],
+  ['logs', 'missing'],
   ['logs/archive', '.ssh'],
-  ['logs/iac.jsonl', '.bashrc'],
-  ['logs/iac.jsonl', 'missing']
+  ['logs/agents', '.ssh']
 ];
 
 /** One of each kind that writes, and some that only look. */
@@ -84,7 +85,7 @@ describe('in a project with a link in the place of what is ours', () => {
     '%s -> ~/%s: every tool says so and writes nothing',
     async (place, target) => {
       const path = plant(place, target);
-      const before = [printOf(workspace.path), printOf(workspace.home)];
+      const before = [printOf(workspace.path), printOfHome(workspace)];
       server = await startServer(workspace);
       for (const [tool, args] of calls) {
         const { data, isError } = await server.call(tool, args);
@@ -94,9 +95,8 @@ describe('in a project with a link in the place of what is ours', () => {
         expect(data.hint).toContain(`unlink ${path}`);
       }
       await expect(server.request('resources/list')).rejects.toThrow(path);
-      expect([printOf(workspace.path), printOf(workspace.home)]).toEqual(
-        before
-      );
+      expect([printOf(workspace.path), printOfHome(workspace)]).toEqual(before);
+      expect(readdirSync(workspace.record)).toEqual(['workspace.json']);
 
       // Once it is gone, the same server works.
       rmSync(path);
@@ -110,7 +110,7 @@ describe('in a project with a link in the place of what is ours', () => {
       // It is told once, not at every look.
       expect(server.stderr.split(path)).toHaveLength(2 + 1);
       expect(server.impurities).toEqual([]);
-      expect(printOf(workspace.home)).toEqual(before[1]);
+      expect(printOfHome(workspace)).toEqual(before[1]);
     }
   );
 
@@ -149,6 +149,24 @@ describe('in a project with a link in the place of what is ours', () => {
   });
 });
 
+test('views that are links are put aside, and nothing is written through them', async () => {
+  plant('logs/IAC.md', '.bashrc');
+  plant('logs/CONTEXT.md', 'missing');
+  const before = printOfHome(workspace);
+  server = await startServer(workspace);
+  const { data } = await server.call('spawn_rehearsal', { prompt: 'say x' });
+  await server.call('wait_for_agents', { agent_ids: [data.agent_id] });
+  const view = (name: string) => join(workspace.path, 'logs', name);
+  for (const name of ['IAC.md', 'CONTEXT.md'])
+    await until(`${name} as a file`, () =>
+      lstatSync(view(name), { throwIfNoEntry: false })?.isFile()
+    );
+  const links = ['IAC', 'CONTEXT'].map((stem) => `${stem}.before-troupe.md`);
+  for (const name of links)
+    expect(lstatSync(view(name)).isSymbolicLink()).toBe(true);
+  expect(printOfHome(workspace)).toEqual(before);
+});
+
 test('what everybody can change is refused until it is mended', async () => {
   const logs = join(workspace.path, 'logs');
   mkdirSync(logs);
@@ -170,7 +188,7 @@ test('what everybody can change is refused until it is mended', async () => {
 test('a council that is a link is refused, and all else works', async () => {
   const path = join(workspace.home, '.agents-council');
   symlinkSync(join(workspace.home, '.ssh'), path);
-  const before = printOf(workspace.home);
+  const before = printOfHome(workspace);
   workspace.write('troupe.config.json', '{"engines": {"rehearsal": {}}}');
   server = await startServer(workspace);
   const asked = { request: 'x', agent_name: 'a' };
@@ -181,7 +199,7 @@ test('a council that is a link is refused, and all else works', async () => {
   await server.call('wait_for_agents', {
     agent_ids: [spawned.data.agent_id]
   });
-  expect(printOf(workspace.home)).toEqual(before);
+  expect(printOfHome(workspace)).toEqual(before);
 });
 
 test('a link on the way to the workspace is the way the user chose', async () => {

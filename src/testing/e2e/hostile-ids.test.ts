@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { runCommand } from '../command-line.ts';
 import { type McpClient, startServer } from '../mcp-client.ts';
@@ -96,7 +96,10 @@ beforeAll(async () => {
     })
   );
   const base = dirname(workspace.path);
-  for (const place of [base, workspace.home]) plant(join(place, 'planted'));
+  const records = dirname(workspace.record);
+  mkdirSync(records, { recursive: true });
+  for (const place of [base, workspace.home, dirname(records), records])
+    plant(join(place, 'planted'));
   outside = printOutside();
   server = await startServer(workspace);
   await server.call('start_council', { agent_name: 'a', request: 'b' });
@@ -124,15 +127,25 @@ function plant(directory: string): void {
   writeFileSync(`${directory}.md`, `${secret}\n`);
 }
 
-/** The workspace lies beside what may not be touched. */
+/** The workspace and its record lie beside what may not be touched. */
 function printOutside(): string[] {
   const base = dirname(workspace.path);
-  return printOf(base).filter((line) => !/^workspace[ /]/.test(line));
+  const record = relative(base, workspace.record);
+  const ours = ['workspace', record].flatMap((path) => [
+    `${path} `,
+    `${path}/`
+  ]);
+  // The directory of all records changes when this one is made.
+  ours.push(`${dirname(record)} `);
+  return printOf(base).filter(
+    (line) => !ours.some((beginning) => line.startsWith(beginning))
+  );
 }
 
-/** Names of ours in the workspace, of which none may come from a caller. */
+/** Names of ours, of which none may come from a caller. */
 function strangeNames(): string[] {
-  return treeOf(workspace.path)
+  return [workspace.path, workspace.record]
+    .flatMap((root) => treeOf(root))
     .map(({ path }) => path)
     .filter((path) => /planted|CON|nul\.txt|%2|\\|．|x{99}/.test(path));
 }

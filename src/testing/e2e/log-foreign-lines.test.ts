@@ -42,7 +42,7 @@ test('foreign lines in the journal are passed over, and only --verify complains'
     { type: 'finished', agent_id: first, status: 'completed' }
   ];
   for (const line of forged)
-    appendFileSync(inLogs('iac.jsonl'), `\n${JSON.stringify(line)}\n`);
+    appendFileSync(workspace.paths.journal, `\n${JSON.stringify(line)}\n`);
   await shownAgent();
   await server.close();
   server = await startServer(workspace);

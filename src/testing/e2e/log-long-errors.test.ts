@@ -21,9 +21,6 @@ afterEach(async () => {
   workspace.remove();
 });
 
-const read = (...path: string[]) =>
-  readFileSync(join(workspace.path, ...path), 'utf8');
-
 /** An agent fails with an error so long; the log says how it ended. */
 async function failed(chars: number) {
   const prompt = `fail provider_error ${'E'.repeat(chars)}`;
@@ -37,9 +34,14 @@ async function failed(chars: number) {
     () => existsSync(iac) && shown.test(readFileSync(iac, 'utf8'))
   );
   const { stdout } = await runCommand(workspace, ['log', '--json', '-n', '1']);
-  const path = `.agents/spawns/${agent_id}/outcome.json`;
-  const { error } = JSON.parse(read(path));
-  return { record: JSON.parse(stdout), path, error, iac: read('logs/IAC.md') };
+  const path = `spawns/${agent_id}/outcome.json`;
+  const outcome = readFileSync(join(workspace.record, path), 'utf8');
+  return {
+    record: JSON.parse(stdout),
+    path,
+    error: JSON.parse(outcome).error,
+    iac: readFileSync(iac, 'utf8')
+  };
 }
 
 test('of an error that the log cuts it says how long it was and where it is', async () => {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { McpClient } from '../mcp-client.ts';
@@ -17,7 +17,7 @@ import {
   createOrchestratorStage,
   type OrchestratorStage
 } from '../orchestrator-stage.ts';
-import { canMount, mountSmallDisk, type SmallDisk } from '../small-disk.ts';
+import { canMount, makeSmallDisk, type SmallDisk } from '../small-disk.ts';
 import { aftermath } from '../worker-chaos.ts';
 
 const testMounted = needing('right to mount a disk', canMount());
@@ -27,17 +27,15 @@ let disk: SmallDisk | undefined;
 let master: McpClient;
 
 beforeEach(async () => {
-  stage = createOrchestratorStage('process');
-  const directory = stage.record;
-  mkdirSync(directory);
-  if (canMount()) disk = mountSmallDisk(directory, 2048);
+  const made = canMount() ? makeSmallDisk(2048) : undefined;
+  disk = made;
+  stage = createOrchestratorStage('process', { parent: made?.directory });
   master = await stage.serve();
 });
 
 afterEach(async () => {
-  await master?.close();
-  disk?.unmount();
   await stage?.close();
+  disk?.unmount();
 });
 
 testMounted(
@@ -97,8 +95,8 @@ testMounted(
     expect(stage.processes('')).toEqual([]);
     disk?.free();
     expect(await workersSeen(master, 'all')).toEqual([]);
-    for (const name of ['agents', 'workers']) {
-      const directory = join(stage.path, '.agents', name);
+    const { agents } = stage.paths.shared;
+    for (const directory of [agents, join(stage.record, 'workers')]) {
       const ids = existsSync(directory) ? readdirSync(directory) : [];
       expect(ids.filter((id) => /^[0-9a-f]{8}$/.test(id))).toEqual([]);
     }

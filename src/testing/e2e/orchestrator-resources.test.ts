@@ -227,6 +227,7 @@ describe('the resources of a server', () => {
     onTestFinished(() =>
       rmSync(stage.file(spoilt, ''), { recursive: true, force: true })
     );
+    stage.writeRecord(`workers/${spoilt}/state.json`, '');
     stage.write(
       `.agents/agents/${spoilt}/meta.json`,
       meta.replaceAll(worker.agent_id, spoilt)
@@ -235,10 +236,9 @@ describe('the resources of a server', () => {
     const uris = (await resourcesListed(master)).map(({ uri }) => uri);
     expect(uris).toContain(`agent://${spoilt}/meta`);
     expect(uris).toContain(`${agent}/meta`);
-    const reading = resourceRead(master, `agent://${spoilt}/outbox`);
-    await expect(reading).rejects.toThrow(
-      '-32603: A file cannot be read (EISDIR).'
-    );
+    await expect(
+      resourceRead(master, `agent://${spoilt}/outbox`)
+    ).rejects.toThrow('-32603: A file cannot be read (EISDIR).');
   });
 
   test('want a request to name one', async () => {

@@ -206,7 +206,12 @@ test.each(apiEngines)('%s: an answer of 5 MB is kept whole', async (engine) => {
     truncated: true,
     total_chars: answer.length
   });
-  expect(readFileSync(String(told.full_output), 'utf8') === answer).toBe(true);
+  const { agent_id, full_output } = told;
+  const folder = join(workspace.record, 'spawns', String(agent_id));
+  const kept = readFileSync(join(folder, 'result.txt'), 'utf8');
+  expect(kept === answer).toBe(true);
+  const page = readFileSync(String(full_output), 'utf8');
+  expect(page.includes(`\n${answer}\n`)).toBe(true);
 });
 
 test('list, wait_for_agents and IAC.md know agents of an API', async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { verifyJournal } from '../../core/audit/verify.ts';
 import { type Contest, createContest } from '../contest.ts';
+import { recordWith } from '../run-facts.ts';
 
 let contest: Contest;
 
@@ -139,6 +140,7 @@ describe('of records that four processes append at once', () => {
 
 describe('of servers that want the last place at work', () => {
   const rounds = 150;
+  const record = JSON.stringify(recordWith({ agent_id: '', engine: 'x' }));
   /** Each has one agent of its own, in a workspace with one place. */
   const want = (take: string) => `
     const processes = { liveness: () => 'alive' };
@@ -146,8 +148,7 @@ describe('of servers that want the last place at work', () => {
     const stores = [];
     for (let round = 0; round < rounds; round += 1) {
       const store = new pieces.RunStore(join(arena, String(round)));
-      store.create(
-        { v: 1, agent_id, kind: 'cli', engine: 'x', owner: {} }, '', '');
+      store.create({ ...${record}, agent_id }, '', '');
       stores.push(store);
     }
     const got = [];

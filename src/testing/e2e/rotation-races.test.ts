@@ -38,7 +38,7 @@ const found = (arena: string) =>
   verifyJournal(join(arena, 'logs/iac.jsonl'), join(arena, 'heads'));
 
 const segments = (arena: string) =>
-  readdirSync(join(arena, 'logs/archive')).filter((name) =>
+  readdirSync(join(arena, 'logs/journal')).filter((name) =>
     name.endsWith('.jsonl')
   );
 
@@ -107,7 +107,7 @@ describe('a rotation that is killed', () => {
     async (when) => {
       const [side, call] = when.split(' ');
       const arena = contest.arena(when.replace(' ', '-'));
-      mkdirSync(join(arena, 'logs/archive'), { recursive: true });
+      mkdirSync(join(arena, 'logs/journal'), { recursive: true });
       const run = (end: string) =>
         contest.run(
           `${setting}
@@ -121,7 +121,7 @@ describe('a rotation that is killed', () => {
       // What it does with its lock, with the segment and with the journal.
       const killed = run(`
       const real = fs.${call};
-      const ours = /rotation\\.lock$|archive.iac-\\d+\\.jsonl$/;
+      const ours = /rotation\\.lock$|journal.iac-\\d+\\.jsonl$/;
       fs.${call} = (...args) => {
         const isStep = args.some((argument) => ours.test(String(argument)));
         const die = () => process.kill(process.pid, 'SIGKILL');

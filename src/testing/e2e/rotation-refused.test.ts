@@ -13,7 +13,7 @@ test('a journal that cannot be rotated goes on, and stderr says so once', async 
   stage = createRotationStage();
   const server = await stage.start('a');
   await server.call('list');
-  const archive = stage.write('logs/archive', 'in the way');
+  const archive = stage.writeRecord('journal', 'in the way');
   const spawn = async () => {
     const prompt = `say ${'and so on '.repeat(1000)}`;
     for (let agent = 0; agent < 3; agent += 1)
@@ -39,5 +39,5 @@ test('a journal that cannot be rotated goes on, and stderr says so once', async 
     code: 0,
     stdout: expect.stringContaining('records 12, chains 1, torn lines 0')
   });
-  expect(stage.segments()).toEqual(['archive/iac-000001.jsonl']);
+  expect(stage.segments()).toEqual(['journal/iac-000001.jsonl']);
 });

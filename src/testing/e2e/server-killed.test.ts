@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { parseIac } from '../iac-parser.ts';
@@ -60,15 +60,17 @@ describe(`a server killed ${rounds} times while agents run and spawns come in`, 
   });
 
   test('leaves nothing half-written a minute later', async () => {
-    workspace.write('logs/mine.tmp', 'not ours');
-    for (const name of leftOvers()) age(name);
+    const mine = workspace.write('logs/mine.tmp', 'not ours');
+    for (const path of leftOvers()) age(path);
     const server = await startServer(workspace);
     await server.call('list');
-    const inAgents = /^\.agents\/spawns\/[0-9a-f]{8}\//;
+    const inAgents = /^spawns\/[0-9a-f]{8}\//;
     // This server may be writing its view of them all.
     await vi.waitFor(() => {
-      const left = leftOvers().filter((name) => !inAgents.test(name));
-      expect(left).toEqual(['logs/mine.tmp']);
+      const left = leftOvers().filter(
+        (path) => !inAgents.test(relative(workspace.record, path))
+      );
+      expect(left).toEqual([mine]);
     }, 5000);
     await server.close();
   });
@@ -190,16 +192,18 @@ async function checkAll(server: McpClient): Promise<void> {
 }
 
 /** A minute passes; where its writer's number is taken again, a day. */
-function age(name: string): void {
-  const [, pid] = /\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(name) ?? [];
+function age(path: string): void {
+  const [, pid] = /\.(\d+)\.[0-9a-f]{12}\.tmp$/.exec(path) ?? [];
   const isTaken = pid !== undefined && existsSync(`/proc/${pid}`);
   const then = Date.now() / 1000 - (isTaken ? 86_460 : 61);
-  utimesSync(join(workspace.path, name), then, then);
+  utimesSync(path, then, then);
 }
 
 /** Drafts and temporary files that killed servers left. */
 function leftOvers(): string[] {
-  return readdirSync(workspace.path, { recursive: true })
-    .map(String)
-    .filter((name) => name.endsWith('.tmp'));
+  return [workspace.path, workspace.paths.home].flatMap((root) =>
+    readdirSync(root, { recursive: true })
+      .map((name) => join(root, String(name)))
+      .filter((path) => path.endsWith('.tmp'))
+  );
 }

@@ -22,7 +22,7 @@ beforeEach(async () => {
   [sound = '', spoilt = ''] = agent_ids;
   const { data } = await server.call('wait_for_agents', { agent_ids });
   expect(data.status).toBe('all_completed');
-  workspace.write(join('.agents', 'spawns', spoilt, 'outcome.json'), '');
+  workspace.writeRecord(join('spawns', spoilt, 'outcome.json'), '');
 });
 
 afterEach(async () => {

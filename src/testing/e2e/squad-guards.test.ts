@@ -115,7 +115,7 @@ test('the journal knows the squad of each member, and so does IAC.md', async () 
     { roleId: 'tester', task: 'Write it down.' },
     { roleId: 'reader', task: 'Read it.' }
   ]);
-  const records = textOf('logs/iac.jsonl')
+  const records = readFileSync(workspace.paths.journal, 'utf8')
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line))

@@ -156,10 +156,10 @@ describe.each([
     // What is not told is said to be somewhere.
     expect(first).not.toHaveProperty('rawStdout');
     const { squadId, members_total: total = squad.members.length } = squad;
-    const file = `.agents/squads/${squadId}.json`;
+    const file = `squads/${squadId}.json`;
     const left = first?.result === undefined ? file : '<agentId>/stdout';
     expect(squad.message).toContain(left);
-    const kept = readFileSync(join(workspace.path, file), 'utf8');
+    const kept = readFileSync(join(workspace.record, file), 'utf8');
     expect(JSON.parse(kept).members).toHaveLength(many);
     expect(total).toBe(many);
     for (const member of squad.members.slice(0, 3)) await expectAll(member);

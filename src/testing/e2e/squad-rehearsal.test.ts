@@ -44,8 +44,8 @@ test.each(['0badc0de', 'no-such-chat', '..'])(
       rawStderr: '',
       result: ''
     });
-    const turns = join('.agents/spawns', chatId, 'turns.jsonl');
-    expect(existsSync(join(workspace.path, turns))).toBe(false);
+    const turns = join('spawns', chatId, 'turns.jsonl');
+    expect(existsSync(join(workspace.record, turns))).toBe(false);
   }
 );
 

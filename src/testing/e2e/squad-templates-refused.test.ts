@@ -40,7 +40,7 @@ const members = ['One.', 'Two.'].map((task) => ({ roleId: 'tester', task }));
 /** Nothing has run, and nothing of the call is left. */
 function expectNothing() {
   for (const kind of ['spawns', 'squads'])
-    expect(existsSync(join(workspace.path, '.agents', kind))).toBe(false);
+    expect(existsSync(join(workspace.record, kind))).toBe(false);
   expect(program.calls()).toEqual([]);
 }
 

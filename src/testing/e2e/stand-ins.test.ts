@@ -183,12 +183,10 @@ describe('the environment holds what is allowed and nothing else', () => {
   test('and no key of ours reaches a log', async () => {
     await run('spawn_codex', { prompt: 'secret-of-claude secret-of-openai' });
     expect(codex.seen().stdin.toString()).toContain('secret-of-claude');
-    for (const name of ['iac.jsonl', 'IAC.md']) {
+    const { journal, views } = workspace.paths;
+    for (const file of [journal, join(views.directory, 'IAC.md')]) {
       const text = await until('the log', () => {
-        const written = readFileSync(
-          join(workspace.path, 'logs', name),
-          'utf8'
-        );
+        const written = readFileSync(file, 'utf8');
         return written.includes('[redacted]') ? written : undefined;
       });
       expect(text).not.toContain('secret-of');

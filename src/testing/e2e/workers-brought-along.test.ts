@@ -105,11 +105,16 @@ test.each(journeys)('one with %s is not', async (_what, travel) => {
   expect(stage.processes(id)).toEqual([]);
 });
 
-test.each(['agents', 'workers'])(
-  'a link in .agents/%s is no worker, and nothing is written through it',
+test.each(['.agents/agents', 'the record’s workers'])(
+  'a link in %s is no worker, and nothing is written through it',
   async (folder) => {
     const id = await abandoned();
-    const place = join(stage.path, '.agents', folder, id);
+    const { record, paths } = stage;
+    const isShared = folder === '.agents/agents';
+    const place = join(
+      isShared ? paths.shared.agents : join(record, 'workers'),
+      id
+    );
     const elsewhere = join(stage.home, 'elsewhere');
     renameSync(place, elsewhere);
     symlinkSync(elsewhere, place);

@@ -1,8 +1,15 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  symlinkSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { pathsOf } from '../../core/paths/paths.ts';
 import { McpClient, testEnvironment } from '../mcp-client.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 import { until } from '../until.ts';
@@ -89,7 +96,8 @@ describe('the workspace is', () => {
     await start({ cwd: base.home, env, roots: [path('root')] });
     expect(await worksIn()).toEqual([path('root')]);
     expect(asked()).toBe(1);
-    expect(readdirSync(base.home)).toEqual([]);
+    // The user's record alone.
+    expect(readdirSync(base.home)).toEqual(['.troupe']);
   });
 
   test('a root whose address is escaped', async () => {
@@ -185,5 +193,9 @@ async function worksIn(): Promise<string[]> {
   const { data } = await server.call('spawn_rehearsal', { prompt: 'say here' });
   await server.call('wait_for_agents', { agent_ids: [data.agent_id] });
   const all = [...places.map(path), base.path, base.home];
-  return all.filter((place) => existsSync(join(place, '.agents')));
+  const home = join(base.home, '.troupe');
+  return all.filter((place) => {
+    const { journal, views, shared } = pathsOf(realpathSync(place), home);
+    return [journal, views.directory, shared.directory].some(existsSync);
+  });
 }

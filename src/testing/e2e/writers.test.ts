@@ -139,12 +139,14 @@ describe('isolated agents', () => {
     const dirty = await spawn(one, `echo x >x.txt; ${wait}; echo ok`, {
       isolate
     });
-    const folder = (id: unknown) => join(workspace.path, '.agents', String(id));
+    const { worktrees } = workspace.paths.shared;
+    const draft = join(worktrees, String(dirty.data.agent_id), 'x.txt');
+    const sign = join(
+      ...[workspace.record, 'spawns', String(clean.data.agent_id), 'on']
+    );
     await until(
       'both are at work',
-      () =>
-        existsSync(folder(`spawns/${clean.data.agent_id}/on`)) &&
-        existsSync(folder(`worktrees/${dirty.data.agent_id}/x.txt`))
+      () => existsSync(sign) && existsSync(draft)
     );
     one.child.kill('SIGKILL');
     await one.exited;
@@ -153,9 +155,7 @@ describe('isolated agents', () => {
     const result = await resultOf(dirty);
     expect(result.worktree).not.toHaveProperty('removed');
     expect(result.files_changed_total).toBe(1);
-    expect(existsSync(folder(`worktrees/${dirty.data.agent_id}/x.txt`))).toBe(
-      true
-    );
+    expect(existsSync(draft)).toBe(true);
     one = await startServer(workspace);
   });
 

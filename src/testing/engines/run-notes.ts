@@ -5,10 +5,10 @@ import { join } from 'node:path';
  * Notes how an agent of a real CLI ended, for the table in docs/engines.md.
  * Only where TROUPE_ENGINE_RUNS names a file for it.
  */
-export function noteRun(engine: string, workspace: string, id: string): void {
+export function noteRun(engine: string, record: string, id: string): void {
   const notes = process.env.TROUPE_ENGINE_RUNS;
   if (!notes) return;
-  const file = join(workspace, '.agents', 'spawns', id, 'outcome.json');
+  const file = join(record, 'spawns', id, 'outcome.json');
   const { status, error_code, exit_code } = JSON.parse(
     readFileSync(file, 'utf8')
   );

@@ -52,7 +52,8 @@ export async function squad(
 }
 
 export function note({ cli, workspace }: Stage, members: MemberAnswer[]): void {
-  for (const { agentId } of members) noteRun(cli.name, workspace.path, agentId);
+  for (const { agentId } of members)
+    noteRun(cli.name, workspace.record, agentId);
 }
 
 export async function resultOf({ server }: Stage, { agentId }: MemberAnswer) {

@@ -96,7 +96,7 @@ export class Stage {
         agent_ids: [agentId]
       });
       if (data.status === 'timeout') continue;
-      noteRun(this.cli.name, this.workspace.path, agentId);
+      noteRun(this.cli.name, this.workspace.record, agentId);
       return (await this.server.call('result', { agent_id: agentId })).data;
     }
   }

@@ -164,8 +164,8 @@ function textsOf(files: string[]): Record<string, string> {
 }
 
 /** Its supervisor has noted itself and its own watchdog. */
-function programOf({ path }: TempWorkspace, agentId: string): number {
-  const folder = join(path, '.agents', 'workers', agentId, 'start-1');
+function programOf({ record }: TempWorkspace, agentId: string): number {
+  const folder = join(record, 'workers', agentId, 'start-1');
   const claim = readFileSync(join(folder, 'claim'), 'utf8');
   const [first = '', second = ''] = claim.split('\n');
   const supervisor = Number.parseInt(first, 10);

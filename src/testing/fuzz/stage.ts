@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { testEnvironment } from '../mcp-client.ts';
 import { pick, type Random } from '../random.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
@@ -40,9 +40,21 @@ export function strayFiles(workspace: TempWorkspace): string[] {
     ...(isKept === canary ? [] : ['outside/canary']),
     ...readdirSync(base).filter((name) => !known.includes(name)),
     ...readdirSync(join(base, 'outside')).filter((name) => name !== 'canary'),
-    // Where councils are, unless configured.
-    ...readdirSync(workspace.home).filter((name) => name !== '.agents-council')
+    // Where councils are, unless configured, and the user's records.
+    ...readdirSync(workspace.home).filter(
+      (name) => name !== '.agents-council' && name !== '.troupe'
+    ),
+    ...strayRecords(workspace)
   ];
+}
+
+/** What `~/.troupe` holds apart from the record of this workspace. */
+function strayRecords({ paths, record }: TempWorkspace): string[] {
+  if (!existsSync(paths.home)) return [];
+  const known = ['.gitignore', 'workspaces', basename(record)];
+  return [paths.home, dirname(record)]
+    .flatMap((directory) => readdirSync(directory))
+    .filter((name) => !known.includes(name));
 }
 
 /**
