@@ -2,7 +2,9 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { isObject } from './config-overrides.ts';
 import { errnoOf, HostError, messageOf } from './core/errors.ts';
+import { leadsOut } from './core/runs/containment.ts';
 import { readIfThere } from './core/state/atomic-file.ts';
+import { readRegular } from './core/state/regular-file.ts';
 
 interface Found {
   file: string | undefined;
@@ -27,7 +29,7 @@ export async function readConfigFile(
   }
   for (const place of places) {
     const read = place === packageName ? textOfPackage : textIfThere;
-    const found = await foundIn(join(workspace, place), read);
+    const found = await foundIn(join(workspace, place), read, workspace);
     if (found.value !== undefined && found.value !== null) return found;
   }
   return { file: undefined, value: {} };
@@ -45,10 +47,17 @@ const places = [
 
 async function foundIn(
   file: string,
-  read: (file: string) => string | undefined
+  read: (file: string) => string | undefined,
+  workspace?: string
 ): Promise<Found> {
   try {
-    return { file, value: await contentOf(file, textOf(file, read) ?? '') };
+    const text = textOf(file, read);
+    // A clone may hold a link to any file of the user's.
+    if (text !== undefined && workspace && leadsOut(workspace, file))
+      throw new Error(
+        'it is a link that leads outside the workspace; name that file with --config instead'
+      );
+    return { file, value: await contentOf(file, text ?? '') };
   } catch (error) {
     const reason = withoutFrame(messageOf(error));
     throw new HostError(
@@ -96,7 +105,7 @@ function textIfThere(file: string): string | undefined {
   const text = readIfThere(file);
   // It throws, and says why.
   return text === undefined && isThere(file)
-    ? readFileSync(file, 'utf8')
+    ? readRegular(file).toString('utf8')
     : text;
 }
 

@@ -43,6 +43,7 @@ import {
 } from './core/runs/waiter.ts';
 import { soon } from './core/soon.ts';
 import type { Squads } from './core/squads/squads.ts';
+import { markProcess } from './core/state/process-marks.ts';
 import type { Safety } from './core/state/safety.ts';
 import { log, logProblem } from './log.ts';
 import { squadSettingsOf } from './squad-config.ts';
@@ -117,6 +118,7 @@ export class Host {
       this.#views.touch();
     });
     const attend = whileSafe(() => this.orchestrator.attend());
+    const unmark = this.#markServer();
     const stop = recur(700, lookAfterRuns, logProblem);
     const hasWorkers = hasToolset(this.config, 'orchestrator');
     const stopAttending = hasWorkers && recur(workersMs, attend, logProblem);
@@ -124,10 +126,21 @@ export class Host {
       () => void this.#attendSummons()
     );
     this.#stopWatching = () => {
+      unmark();
       stop();
       if (stopAttending) stopAttending();
       unsubscribe();
     };
+  }
+
+  /** Without its mark a server works as well; a record may move then. */
+  #markServer(): () => void {
+    try {
+      return markProcess(this.paths.servers, this.processes);
+    } catch (problem) {
+      logProblem(problem);
+      return () => undefined;
+    }
   }
 
   /** Settles what ended, adopts what is left, makes the views true. Once. */

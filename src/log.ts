@@ -1,9 +1,13 @@
 import { errnoOf, messageOf } from './core/errors.ts';
+import { visibleText } from './core/visible-text.ts';
 
-/** Diagnostics for people, on stderr; stdout belongs to the protocol. */
+/**
+ * Diagnostics for people, on stderr; stdout belongs to the protocol. They may
+ * quote files, programs and agents.
+ */
 export function log(message: string): void {
   try {
-    process.stderr.write(`troupe: ${message}\n`);
+    process.stderr.write(`troupe: ${visibleText(message)}\n`);
   } catch {
     // Nobody reads stderr any more; the work goes on.
   }

@@ -4,7 +4,11 @@ import type { Config } from './config.ts';
 import { AgentPages } from './core/audit/agent-page.ts';
 import { AuditViews } from './core/audit/audit-views.ts';
 import { Journal } from './core/audit/journal.ts';
-import { createRedactor, secretsIn } from './core/audit/redact.ts';
+import {
+  createRedactor,
+  passedSecrets,
+  secretsIn
+} from './core/audit/redact.ts';
 import { Rotation } from './core/audit/rotation.ts';
 import { Witness } from './core/changes/witness.ts';
 import { Council } from './core/council/council.ts';
@@ -41,9 +45,12 @@ import { wireOrchestrator } from './wiring-orchestrator.ts';
 export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const paths = pathsOf(config.workspace, config.home);
   const secrets = [
-    process.env,
-    ...Object.values(config.engines).map(({ env }) => env ?? {})
-  ].flatMap(secretsIn);
+    ...secretsIn(process.env),
+    ...Object.values(config.engines).flatMap(({ env = {}, passEnv = [] }) => [
+      ...secretsIn(env),
+      ...passedSecrets(passEnv, process.env)
+    ])
+  ];
   const redact = createRedactor(() => [...secrets, ...keys.secrets()]);
   const store = new RunStore(paths.record, paths.views.agents);
   let known: RecordIdentity | undefined;

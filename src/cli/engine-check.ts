@@ -80,7 +80,7 @@ async function checkProgram(
     { prompt: '', access: 'read', cwd: host.config.workspace, asRoot: false },
     { agent_id: 'doctor', depth: 0 },
     tmpdir(),
-    settings.env
+    settings
   );
   const stop = new AbortController();
   const ask = asker(path, settings.args ?? [], environment, stop.signal);

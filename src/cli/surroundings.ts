@@ -1,5 +1,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { absolutePath } from '../core/engines/search-path.ts';
+import { orphansIn } from '../core/paths/records.ts';
 import type { Host } from '../host.ts';
 import { probeProgram } from './probe-program.ts';
 import { describeError } from './shared.ts';
@@ -10,6 +12,8 @@ export interface Surroundings {
   directories: DirectoryCheck[];
   /** Why what is ours in the workspace, or the council, may not be used. */
   unsafe: string | null;
+  /** Workspaces that are gone, and have records. */
+  orphans: string[];
   /** Null when it is not installed. */
   tmux: { path: string; version: string | null } | null;
 }
@@ -30,6 +34,7 @@ export async function checkSurroundings(host: Host): Promise<Surroundings> {
       checkDirectory(path)
     ),
     unsafe: checkSafety(host),
+    orphans: orphansIn(host.paths.home).map(({ workspace }) => workspace),
     tmux: await checkTmux(host)
   };
 }
@@ -70,7 +75,7 @@ function checkSafety({ safety }: Host): string | null {
 async function checkTmux(host: Host): Promise<Surroundings['tmux']> {
   const path = host.processes.locate('tmux');
   if (path === undefined) return null;
-  const environment = { PATH: process.env.PATH ?? '' };
+  const environment = { PATH: absolutePath(process.env.PATH ?? '') };
   const answer = await probeProgram(path, ['-V'], environment);
   return { path, version: answer?.stdout.trim() || null };
 }

@@ -37,6 +37,7 @@ export const hostErrorCodes = [
   'terminal_failed',
   'state_invalid',
   'state_locked',
+  'record_refused',
   'state_unsafe',
   'storage_full',
   'storage_unwritable',

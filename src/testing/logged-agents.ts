@@ -70,6 +70,11 @@ export function createLog(options: LogOptions = {}) {
     writeFileSync(file, text);
     return journal.textOf(text, relative);
   };
+  /** The page of an agent, as it is written at its end. */
+  const page = (id: string) => {
+    mkdirSync(paths.views.agents, { recursive: true });
+    writeFileSync(join(paths.views.agents, `${id}.md`), '');
+  };
   const spawn = (
     id: string,
     prompt: string,
@@ -84,6 +89,7 @@ export function createLog(options: LogOptions = {}) {
     changes: Partial<FinishedRecord> = {}
   ) => {
     const text = store(id, 'result.txt', result);
+    page(id);
     journal.append({ ...finished, agent_id: id, result: text, ...changes });
   };
   /** The entries of IAC.md, newest first. */
@@ -106,6 +112,8 @@ export function createLog(options: LogOptions = {}) {
       newView,
       newRotation
     },
+    /** All that the journal's current file holds. */
+    journalText: () => readFileSync(path, 'utf8'),
     ...{ read, spawn, finish, entries, archived },
     /** Archives what the journal's file holds. */
     rotate: () => newRotation().run(),

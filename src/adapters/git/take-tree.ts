@@ -1,6 +1,6 @@
-import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { ownReadFlags } from '../../core/state/regular-file.ts';
 import { GitError } from './run-git.ts';
 import { type Shadow, shadowGit } from './shadow.ts';
 
@@ -129,9 +129,11 @@ async function closedTo(top: string, files: string[]): Promise<string[]> {
   const closed = await inBatches(files, async (path) => {
     const file = absolute(top, path);
     const entry = await lstat(file).catch(() => undefined);
-    if (!entry?.isFile()) return undefined;
+    // Git reads links as such, and can store no FIFO, device or socket.
+    if (!entry || entry.isSymbolicLink()) return undefined;
+    if (!entry.isFile()) return entry.isDirectory() ? undefined : path;
     // As git will do it: only that tells for sure.
-    return open(file, constants.O_RDONLY)
+    return open(file, ownReadFlags)
       .then((handle) => handle.close())
       .then(
         () => undefined,

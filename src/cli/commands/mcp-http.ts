@@ -1,6 +1,7 @@
 import { type Config, isNowhere, loadConfig } from '../../config.ts';
 import { listOf } from '../../config-overrides.ts';
 import { HostError } from '../../core/errors.ts';
+import { pathsOf } from '../../core/paths/paths.ts';
 import { createHost } from '../../host.ts';
 import { httpSchema, tokenVariable } from '../../http-config.ts';
 import { addressIn } from '../../interfaces/http/address.ts';
@@ -37,7 +38,7 @@ async function start(args: string[]): Promise<void> {
   const host = checkStart(await createHost(config));
   // Who prepared the directory of the token would know it.
   host.safety.check();
-  const token = tokenFor(config.workspace, given);
+  const token = tokenFor(pathsOf(config.workspace).token, given);
   host.keys.hide(token.value);
   let listening: Listening | undefined;
   const life = liveUntilSignal(async () => {

@@ -4,10 +4,10 @@ import { thisWitness } from '../../adapters/child-process/processes.ts';
 import type { Config } from '../../config.ts';
 import { HostError } from '../../core/errors.ts';
 import { writePayload } from '../../core/orchestrator/payload.ts';
-import { markServer } from '../../core/orchestrator/server-marks.ts';
 import { WorkerDesk } from '../../core/orchestrator/worker-desk.ts';
 import { WorkerStore } from '../../core/orchestrator/worker-store.ts';
 import { pathsOf } from '../../core/paths/paths.ts';
+import { markProcess } from '../../core/state/process-marks.ts';
 import { checkState, workspacePlaces } from '../../core/state/state-guard.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
 import { admitted, serve } from '../../interfaces/mcp/server.ts';
@@ -53,7 +53,7 @@ export async function serveWorker(
     keepPayload: (text) => writePayload(text, folder),
     pathOf: (file) => join(folder.public, file)
   }).map((tool) => admitted(tool, () => checkState(places)));
-  const unmark = markServer(folder, witness);
+  const unmark = markProcess(folder.servers, witness);
   const life = liveUntilDisconnect(async () => {
     unmark();
     store.close();

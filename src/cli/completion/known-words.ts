@@ -1,6 +1,7 @@
 import { builtinEngines, optionalEngines } from '../../../plugins/index.ts';
 import { JournalFiles } from '../../core/audit/journal-files.ts';
 import { pathsOf } from '../../core/paths/paths.ts';
+import { leadsOut } from '../../core/runs/containment.ts';
 import { lastEnded } from '../../core/runs/recent.ts';
 import { RunStore } from '../../core/runs/run-store.ts';
 import { namesIn } from '../../core/state/directories.ts';
@@ -46,8 +47,9 @@ export function agentWords(
 }
 
 export function roleWords(workspace: string): Candidate[] {
-  const { builtin, own } = roleDirectoriesOf(workspace, undefined);
-  const ids = [own, builtin].flatMap((directory) =>
+  const { builtin, own, within } = roleDirectoriesOf(workspace, undefined);
+  const directories = leadsOut(within, own) ? [builtin] : [own, builtin];
+  const ids = directories.flatMap((directory) =>
     namesIn(directory).flatMap((name) =>
       name.endsWith('.md') ? [name.slice(0, -'.md'.length)] : []
     )

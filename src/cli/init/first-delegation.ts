@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { isObject } from '../../config-overrides.ts';
 import { viewPath } from '../../core/audit/view-file.ts';
+import { ownReadFlags, readRegular } from '../../core/state/regular-file.ts';
 import type { Host } from '../../host.ts';
 import type { StdioSession } from './stdio-session.ts';
 
@@ -66,7 +66,7 @@ export async function delegateFirst(
 /** An agent's part of IAC.md; empty when it is not there. */
 export function entryOf(agentId: string, { paths, identity }: Host): string {
   const path = viewPath(paths.views.directory, 'IAC', identity());
-  const text = readFileSync(path, 'utf8');
+  const text = readRegular(path, ownReadFlags).toString('utf8');
   const at = text.indexOf(`\`#${agentId}\``);
   if (at < 0) return '';
   const start = text.lastIndexOf('\n### ', at) + 1;

@@ -7,8 +7,9 @@ import { ownFile } from '../runs/own-file.ts';
 import type { Outcome, RunRecord } from '../runs/run.ts';
 import { eventsOf } from '../runs/run-files.ts';
 import { mostPageBytes, type RunStore } from '../runs/run-store.ts';
-import { ensureDirectory } from '../state/directories.ts';
+import { ensureDirectory, lookAt } from '../state/directories.ts';
 import { readEnds, sizeOf } from '../state/text-file.ts';
+import { visibleText } from '../visible-text.ts';
 import { fenceFor, oneLine, utc } from './entry.ts';
 import { longestSecret, type Redact } from './redact.ts';
 import { markOf, replaceView } from './view-file.ts';
@@ -27,16 +28,32 @@ export interface PagesOptions {
 /** `logs/agents/<agent_id>.md`: what one agent was asked, said and changed. */
 export class AgentPages {
   readonly #with: PagesOptions;
+  readonly #writing = new Map<string, Promise<boolean>>();
 
   constructor(options: PagesOptions) {
     this.#with = options;
+  }
+
+  /** Returns when an agent that has ended has its page, or cannot have one. */
+  async ensure(agentId: string): Promise<void> {
+    const { pages } = this.#with.store;
+    const isThere = pages !== undefined && lookAt(join(pages, `${agentId}.md`));
+    if (!isThere) await this.write(agentId).catch(() => false);
   }
 
   /**
    * Writes the page of an agent that has ended. False when there is no such
    * agent, or its folder is not as troupe made it.
    */
-  async write(agentId: string): Promise<boolean> {
+  write(agentId: string): Promise<boolean> {
+    const writing =
+      this.#writing.get(agentId) ??
+      this.#write(agentId).finally(() => this.#writing.delete(agentId));
+    this.#writing.set(agentId, writing);
+    return writing;
+  }
+
+  async #write(agentId: string): Promise<boolean> {
     const { store, identity } = this.#with;
     const record = store.recordOf(agentId);
     const outcome = store.outcomeOf(agentId);
@@ -64,7 +81,9 @@ export class AgentPages {
       this.#facts(record, outcome),
       ...(await this.#text('Prompt', directory, 'prompt.txt')),
       ...(await this.#text('Answer', directory, outcome.result_file)),
-      ...(outcome.error === null ? [] : section('Error', '', [outcome.error])),
+      ...(outcome.error === null
+        ? []
+        : section('Error', '', [visibleText(outcome.error)])),
       ...(changes ? [filesOf(changes)] : []),
       ...(existsSync(patch)
         ? await this.#text('Diff', directory, 'changes.diff', 'diff')
@@ -137,9 +156,9 @@ export class AgentPages {
 
 /** Agents of ended entries in a log, by their status lines. */
 export function endedIn(log: string): string[] {
-  return [...log.matchAll(/^- \[x\] .* \| `#([0-9a-f]{8})` \| /gm)].map(
-    ([, id = '']) => id
-  );
+  return [
+    ...log.matchAll(/^- \[x\] .* \| \[Page\]\(agents\/([0-9a-f]{8})\.md\)$/gm)
+  ].map(([, id = '']) => id);
 }
 
 function section(title: string, language: string, texts: string[]): string[] {
@@ -154,7 +173,7 @@ async function cleaned(text: string, redact: Redact): Promise<string[]> {
     const start = Math.max(0, from - longestSecret);
     const end = Math.min(text.length, from + sliceChars);
     const around = text.slice(start, end + longestSecret);
-    parts.push(redact(around, from - start, end - start));
+    parts.push(visibleText(redact(around, from - start, end - start)));
     await breathe();
   }
   return parts;

@@ -96,7 +96,7 @@ export async function writeArchive(
 }
 
 /** The archive file of the entries from `first` on, without its ending. */
-export function archiveStem(first: number): string {
+function archiveStem(first: number): string {
   return `IAC-${number(first + 1)}-${number(first + archiveEntries)}`;
 }
 

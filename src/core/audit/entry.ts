@@ -1,4 +1,5 @@
 import { readEnds } from '../state/text-file.ts';
+import { visibleText } from '../visible-text.ts';
 import type { FinishedRecord, JournalText, SpawnedRecord } from './journal.ts';
 import { longestSecret, type Redact } from './redact.ts';
 
@@ -20,7 +21,7 @@ const titleChars = 80;
  * An agent's entry in IAC.md. Texts from outside stand either inside a fence
  * longer than any run of backticks in them, or on one line with everything
  * that could mean something to markdown made harmless, so none can forge,
- * split or break an entry.
+ * split or break an entry. Controls in a fence are visible and steer nothing.
  */
 export async function renderEntry(
   entry: Entry,
@@ -104,7 +105,8 @@ function factsOf(
   return facts.join(' | ');
 }
 
-function block(title: string, chars: number, text: string): string {
+function block(title: string, chars: number, words: string): string {
+  const text = visibleText(words);
   const fence = fenceFor([text]);
   return [
     '<details>',

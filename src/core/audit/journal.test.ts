@@ -155,8 +155,9 @@ needing('right to mount a small disk', canMount())(
   'on a full disk an append fails, and the chain goes on when there is space',
   async () => {
     log = createLog();
-    mkdirSync(log.logDirectory);
-    const disk = mountSmallDisk(log.logDirectory, 64);
+    const { record } = log.workspace;
+    mkdirSync(record, { recursive: true });
+    const disk = mountSmallDisk(record, 64);
     try {
       const fillUp = () => {
         for (let number = 0; number < 100; number += 1)

@@ -27,7 +27,7 @@ let archive: string;
 
 beforeEach(() => {
   log = createLog();
-  archive = join(log.logDirectory, 'archive');
+  archive = log.workspace.paths.segments;
   log.run(0, 3);
 });
 

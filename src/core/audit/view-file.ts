@@ -128,8 +128,8 @@ function viewHead(path: string): string | undefined {
     const bytes = readSync(descriptor, head, 0, headBytes, 0);
     return bytes === 0 ? undefined : head.toString('utf8', 0, bytes);
   } catch (error) {
-    // A pipe.
-    if (errnoOf(error) === 'ESPIPE') return '';
+    // A pipe or a directory.
+    if (['ESPIPE', 'EISDIR'].includes(errnoOf(error) ?? '')) return '';
     throw error;
   } finally {
     closeSync(descriptor);

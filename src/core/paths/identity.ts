@@ -3,9 +3,10 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { HostError, messageOf } from '../errors.ts';
-import { createOnce, readIfThere } from '../state/atomic-file.ts';
+import { createOnce } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import type { Paths } from './paths.ts';
+import { factsOf, type RecordFacts } from './records.ts';
 import { homeVariable } from './troupe-home.ts';
 
 /** Which record this is, and of whom. Views name it. */
@@ -21,31 +22,18 @@ export interface RecordIdentity {
  * @throws the system's error when it cannot be written
  */
 export function identityOf(paths: Paths): RecordIdentity {
-  return { id: idIn(paths) ?? makeId(paths), user: userName() };
-}
-
-/** Undefined while the workspace has no record. */
-function idIn({ identity }: Pick<Paths, 'identity'>): string | undefined {
-  try {
-    const value: unknown = JSON.parse(readIfThere(identity) ?? 'null');
-    const id =
-      typeof value === 'object' && value !== null && 'id' in value
-        ? value.id
-        : undefined;
-    return typeof id === 'string' && /^[0-9a-f]{8}$/.test(id) ? id : undefined;
-  } catch {
-    return undefined;
-  }
+  return { id: factsOf(paths.identity)?.id ?? makeId(paths), user: userName() };
 }
 
 function makeId(paths: Paths): string {
   const { record, identity, workspace } = paths;
   const id = randomBytes(4).toString('hex');
   ensureDirectory(record);
-  const facts = { v: 1, id, workspace, made_at: new Date().toISOString() };
+  const made_at = new Date().toISOString();
+  const facts: RecordFacts = { v: 1, id, workspace, made_at, formerly: [] };
   if (createOnce(identity, `${JSON.stringify(facts, null, 2)}\n`)) return id;
-  const known = idIn(paths);
-  if (known !== undefined) return known;
+  const known = factsOf(identity);
+  if (known) return known.id;
   throw new HostError(
     'state_invalid',
     `${identity} is not what troupe wrote.`,

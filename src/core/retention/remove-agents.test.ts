@@ -118,7 +118,7 @@ test('two cleans at once take each agent once', async () => {
   expect(one.length * two.length).toBeGreaterThan(0);
   expect(spawns()).toEqual([]);
   const told = log
-    .read('iac.jsonl')
+    .journalText()
     .split('\n')
     .flatMap((line) => parseRecord(line) ?? []);
   expect(told.map(({ agent_id }) => agent_id).sort()).toEqual(

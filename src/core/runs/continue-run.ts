@@ -4,6 +4,7 @@ import type { Worktree } from '../changes/ports.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
 import type { Paths } from '../paths/paths.ts';
+import { pathNow } from '../paths/records.ts';
 import { isInside } from '../paths/troupe-home.ts';
 import { toldIfCleaned } from './cleaned-agent.ts';
 import type { Run, RunRecord } from './run.ts';
@@ -25,7 +26,7 @@ export interface ContinueTools {
   store: RunStore;
   tracker: RunTracker;
   spawner: Spawner;
-  paths: Pick<Paths, 'shared' | 'workspace'>;
+  paths: Paths;
   /** The program that squads run in place of their engine's own, if any. */
   squadProgram: string | undefined;
 }
@@ -66,7 +67,7 @@ export async function continueRun(
     prompt,
     timeoutSeconds,
     requestId,
-    cwd: run.record.cwd,
+    cwd: pathNow(run.record.cwd, paths),
     worktree: run.record.worktree && checkWorktree(run.record, paths),
     access: run.record.access,
     ...(run.record.model === null ? {} : { model: run.record.model }),

@@ -44,9 +44,12 @@ export interface Claim {
   never: boolean;
 }
 
-/** The record that an agent's folder lies in, as `spawns/<id>`. */
-export function recordAround(directory: string): string {
-  return join(directory, '..', '..');
+/**
+ * A directory that is there as long as this process can see the place of an
+ * agent's folder, whether that is `spawns/<id>` or `workers/<id>/start-<n>`.
+ */
+export function aboveFolder(directory: string): string {
+  return join(directory, '..', '..', '..');
 }
 
 const exitFileBytes = 32;

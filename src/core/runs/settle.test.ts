@@ -96,7 +96,7 @@ test('a run ends although its chat cannot be noted', async () => {
   const store = new RunStore(state);
   log.workspace.writeRecord('sessions', 'no directory');
   await settled(store, { in_chat: true });
-  expect(log.read('iac.jsonl')).toContain('"type":"finished"');
+  expect(log.journalText()).toContain('"type":"finished"');
   expect(store.isOpen('0badcafe')).toBe(false);
 });
 
@@ -117,7 +117,7 @@ test('an end is journalled that a full disk had cut short', async () => {
   expect(store.isOpen(id)).toBe(true);
   await finishSettling(id, dependenciesOf(store));
   const whole = /"type":"finished","agent_id":"0badcafe".*\}$/m;
-  expect(log.read('iac.jsonl')).toMatch(whole);
+  expect(log.journalText()).toMatch(whole);
   expect(store.isOpen(id)).toBe(false);
 });
 
@@ -135,5 +135,5 @@ test('an end is not journalled again by who looked while others did', async () =
   const { journal, ...others } = dependenciesOf(store);
   Object.assign(journal, { files: new Slow(files.path) });
   await finishSettling(id, { ...others, journal });
-  expect(log.read('iac.jsonl').match(/"type":"finished"/g)).toHaveLength(1);
+  expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
 });

@@ -7,7 +7,7 @@ import {
   symlinkSync,
   writeFileSync
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   createTempWorkspace,
@@ -143,6 +143,7 @@ describe('the file', () => {
   });
 
   test('may have no place to be', () => {
+    mkdirSync(dirname(root), { recursive: true });
     writeFileSync(root, '');
     const server = times(2);
     server.note(2, false);

@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { replaceFile } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import { checkOwn } from '../state/own-file.ts';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
@@ -154,7 +155,8 @@ export class SpawnTimes {
     const descriptor = openSync(this.#path, mode, 0o600);
     try {
       const file = fstatSync(descriptor);
-      if (file.isFile()) work(descriptor, file.size);
+      checkOwn(this.#path, file);
+      work(descriptor, file.size);
     } finally {
       closeSync(descriptor);
     }

@@ -1,6 +1,8 @@
+import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { failureCodes } from '../engines/failure-codes.ts';
 import { lazily } from '../lazily.ts';
+import { identitySchema } from '../state/process-identity.ts';
 import type { Outcome, RunRecord } from './run.ts';
 
 /**
@@ -13,11 +15,7 @@ const count = z.number().min(0);
 const text = z.string();
 const nullable = z.string().nullable();
 const agentId = z.string().regex(/^[0-9a-f]{8}$/);
-const path = z.string().startsWith('/');
-
-const identity = lazily(() =>
-  z.object({ pid: z.number().int().min(1), start: text, place: text })
-);
+const path = z.string().refine(isAbsolute);
 
 const usage = lazily(() =>
   z.object({
@@ -59,7 +57,7 @@ const recordSchema = lazily(() =>
     on_disconnect: z.enum(['keep', 'stop']),
     request_id: nullable,
     created_at: text,
-    owner: identity(),
+    owner: identitySchema(),
     parent: nullable,
     depth: count,
     continues: nullable,
@@ -92,7 +90,7 @@ const outcomeSchema = lazily(() =>
     started_at: nullable,
     completed_at: text,
     duration_ms: count,
-    settled_by: identity().exactOptional()
+    settled_by: identitySchema().exactOptional()
   })
 );
 

@@ -15,6 +15,9 @@ export interface Reading {
   reach: number;
 }
 
+/** Marks facts that hold words of an agent: data, not instructions. */
+export const ofAgent = { source: 'agent' } as const;
+
 /** An agent's own words, read once and told in as much room as there is. */
 export interface Words {
   /** The file that holds them all. */

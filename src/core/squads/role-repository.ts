@@ -1,6 +1,8 @@
-import { lstatSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
+import { leadsOut } from '../runs/containment.ts';
+import { readRegular } from '../state/regular-file.ts';
 import { loadYaml, type ParseYaml, parseRole, type Role } from './role-file.ts';
 
 /** A role file, and what it stands for. */
@@ -30,6 +32,8 @@ export interface RoleDirectories {
   builtin: string;
   /** Of the workspace: adds to those and takes their place. */
   own: string;
+  /** A link in `own` may not lead out of here. Default: `own` itself. */
+  within?: string;
 }
 
 /** What a file was when it was looked at last. */
@@ -83,7 +87,7 @@ export class RoleRepository {
     const list: RoleList = { roles: [], faults: [] };
     for (const place of placesIn(this.directories)) {
       const before = this.#known.get(place.path);
-      const now = look(place, before, parse);
+      const now = look(place, before, parse, this.directories);
       if (!now) continue;
       known.set(place.path, now);
       const { role, problem, text } = now;
@@ -109,7 +113,9 @@ export function describeFault(fault: RoleFault): string {
 }
 
 /** The files that count, by id. A directory that is not there has none. */
-function placesIn({ builtin, own }: RoleDirectories): Place[] {
+function placesIn(directories: RoleDirectories): Place[] {
+  const { builtin, own } = directories;
+  checkDirectory(directories);
   const places = new Map<string, Place>();
   for (const [from, directory] of [
     ['built-in', builtin],
@@ -123,6 +129,16 @@ function placesIn({ builtin, own }: RoleDirectories): Place[] {
       places.set(id, { id, path, from, replacesBuiltIn: before !== undefined });
     }
   return [...places.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Even the names in a directory outside the workspace are not read. */
+function checkDirectory({ own, within = own }: RoleDirectories): void {
+  if (!leadsOut(within, own)) return;
+  throw new HostError(
+    'config_invalid',
+    `The roles in ${own} are not read: it is a link that leads outside the workspace.`,
+    'The user has to put the files into the workspace, or to name the directory itself with AGENTS_DIRECTORY_PATH.'
+  );
 }
 
 function idsIn(directory: string): string[] {
@@ -148,15 +164,18 @@ function namesIn(directory: string): string[] {
 
 /** Undefined when the file went away after its directory was listed. */
 function look(
-  { id, path }: Place,
+  { id, path, from }: Place,
   before: Known | undefined,
-  parse: ParseYaml
+  parse: ParseYaml,
+  { own, within = own }: RoleDirectories
 ): Known | undefined {
   try {
     if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
     const mark = markOf(path);
     if (mark !== undefined && mark === before?.mark) return before;
-    const text = readFileSync(path, 'utf8');
+    if (from === 'workspace' && leadsOut(within, path))
+      throw new Error('it is a link that leads outside the workspace');
+    const text = readRegular(path).toString('utf8');
     const judged = text === before?.text ? before : judge(id, text, parse);
     return { ...judged, mark, text };
   } catch (error) {

@@ -1,4 +1,4 @@
-import fs, { existsSync, readFileSync, statSync } from 'node:fs';
+import fs, { readFileSync, statSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -44,11 +44,8 @@ test('its file is for its owner alone, in a folder that git passes over', () => 
   const directory = workspace.record;
   const file = join(directory, 'squads', `${squad.squadId}.json`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  const ignored = [join(directory, 'squads'), directory].some((folder) => {
-    const path = join(folder, '.gitignore');
-    return existsSync(path) && readFileSync(path, 'utf8').trim() === '*';
-  });
-  expect(ignored).toBe(true);
+  const path = join(workspace.paths.home, '.gitignore');
+  expect(readFileSync(path, 'utf8')).toBe('*\n');
 });
 
 test('its name is on the disk, too, before an agent can be', () => {

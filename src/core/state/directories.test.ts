@@ -21,7 +21,7 @@ let path: string;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  path = workspace.record;
+  path = join(workspace.path, 'state');
 });
 
 afterEach(() => workspace.remove());

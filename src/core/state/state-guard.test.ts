@@ -164,7 +164,7 @@ test('a file system with one owner and one mode for all says nothing', () => {
 });
 
 test('where files have no owners nothing is asked of them', () => {
-  symlinkSync(workspace.home, workspace.record);
+  symlinkSync(workspace.home, placeOf('./logs'));
   expect(problem({ uid: undefined, probe: () => undefined })).toBe('');
 });
 

@@ -8,7 +8,7 @@ import {
 import { dirname, join } from 'node:path';
 import type { Paths } from '../paths/paths.ts';
 import { lookAt } from './directories.ts';
-import { leadsElsewhere, unsafe } from './unsafe.ts';
+import { hasOtherNames, isNoFile, leadsElsewhere, unsafe } from './unsafe.ts';
 
 /** Folders in the record, each once something was put there. */
 export const recordFolders = [
@@ -20,6 +20,7 @@ export const recordFolders = [
   'journal',
   'open',
   'rotation',
+  'servers',
   'sessions',
   'spawns',
   'squads',
@@ -112,8 +113,8 @@ export function checkState(
     const there = lookAt(path);
     if (there?.isSymbolicLink()) throw leadsElsewhere(path);
     // A directory holds nobody up: who wants to write is told.
-    if (there && !there.isFile() && !there.isDirectory())
-      throw unsafe(path, 'is no regular file', 'Move it away and call again.');
+    if (there && !there.isFile() && !there.isDirectory()) throw isNoFile(path);
+    if (there?.isFile() && there.nlink > 1) throw hasOtherNames(path);
   }
 }
 

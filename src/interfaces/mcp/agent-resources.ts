@@ -88,6 +88,7 @@ export class AgentResources implements Source {
     }
     const directory = store.directoryOf(record.agent_id);
     const { offset } = place;
+    await tracker.paged(record.agent_id);
     const shownAs = store.answerFile(record.agent_id, outcome);
     const reading = { offset, reach: inlineChars, shownAs };
     const words = await readWords(directory, outcome, reading);

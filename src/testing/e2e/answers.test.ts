@@ -80,7 +80,8 @@ describe('a result', () => {
   const keys = [
     ...['agent_id', 'agent_type', 'model', 'success', 'status', 'result'],
     ...['error', 'error_code', 'cost_usd', 'usage', 'duration_seconds'],
-    ...['started_at', 'completed_at', 'session_id', 'full_output']
+    ...['started_at', 'completed_at', 'session_id', 'full_output'],
+    'source'
   ].sort();
 
   test('of a success has every field', async () => {

@@ -66,6 +66,7 @@ test('doctor --json has stable keys', async () => {
     access: { read: 'enforced', write: 'enforced', full: 'enforced' },
     models: { default: 'sonnet', aliases: expect.any(Object) },
     keys: [],
+    pass_env: [],
     version: '2.1.7 (Claude Code)',
     tested: {
       says: expect.stringMatching(/^older than verified \(\d.*\), flags/),
