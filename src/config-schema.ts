@@ -136,11 +136,9 @@ export const configSchema = z.strictObject({
         .number()
         .positive()
         .default(64)
-        .describe(
-          'Above this size it goes to `journal/` in the record, and a new one begins.'
-        )
+        .describe('Above this size it becomes a segment, and a new one begins.')
     })
-    .describe('How long the journal, `iac.jsonl` in the record, gets.')
+    .describe('How long the journal `iac.jsonl` gets.')
     .prefault({})
 });
 

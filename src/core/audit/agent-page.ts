@@ -166,12 +166,19 @@ function section(title: string, language: string, texts: string[]): string[] {
   return [`## ${title}\n\n${fence}${language}\n`, ...texts, `\n${fence}\n\n`];
 }
 
+/** Cuts neither a character nor a Windows line end in two. */
+function sliceEnd(text: string, wanted: number): number {
+  const end = Math.min(text.length, wanted);
+  return /[\n\udc00-\udfff]/.test(text.charAt(end)) ? end - 1 : end;
+}
+
 /** Secrets out, some at a time; one that reaches over an edge is masked. */
 async function cleaned(text: string, redact: Redact): Promise<string[]> {
   const parts: string[] = [];
-  for (let from = 0; from < text.length; from += sliceChars) {
+  let end = 0;
+  for (let from = 0; from < text.length; from = end) {
     const start = Math.max(0, from - longestSecret);
-    const end = Math.min(text.length, from + sliceChars);
+    end = sliceEnd(text, from + sliceChars);
     const around = text.slice(start, end + longestSecret);
     parts.push(visibleText(redact(around, from - start, end - start)));
     await breathe();

@@ -52,6 +52,10 @@ export async function continueRun(
   const sessionId = run.outcome?.session_id;
   if (!resumes || (run.outcome && typeof sessionId !== 'string'))
     throw noSession(agentId, run.record.label);
+  // Before its turn is reserved, which what they throw would leave taken.
+  const cwd = pathNow(run.record.cwd, paths);
+  const worktree = run.record.worktree && checkWorktree(run.record, paths);
+  const program = programOf(run.record, tools);
   const id = store.newId(requestId ?? null);
   const free =
     typeof sessionId === 'string' &&
@@ -67,11 +71,11 @@ export async function continueRun(
     prompt,
     timeoutSeconds,
     requestId,
-    cwd: pathNow(run.record.cwd, paths),
-    worktree: run.record.worktree && checkWorktree(run.record, paths),
+    cwd,
+    worktree,
     access: run.record.access,
     ...(run.record.model === null ? {} : { model: run.record.model }),
-    ...programOf(run.record, tools),
+    ...program,
     ...(engine.kind === 'api' ? briefOf(run.record) : {}),
     ...(free ? { continues: { agentId, sessionId } } : { failure: busy })
   });

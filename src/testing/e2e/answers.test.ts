@@ -1,6 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { visibleText } from '../../core/visible-text.ts';
 import { type McpClient, startServer, type ToolResult } from '../mcp-client.ts';
 import { recordingsOf } from '../recordings.ts';
 import { type StandIn, standIn } from '../stand-in.ts';
@@ -80,8 +81,7 @@ describe('a result', () => {
   const keys = [
     ...['agent_id', 'agent_type', 'model', 'success', 'status', 'result'],
     ...['error', 'error_code', 'cost_usd', 'usage', 'duration_seconds'],
-    ...['started_at', 'completed_at', 'session_id', 'full_output'],
-    'source'
+    ...['started_at', 'completed_at', 'session_id', 'full_output', 'source']
   ].sort();
 
   test('of a success has every field', async () => {
@@ -106,10 +106,7 @@ describe('a result', () => {
       }
     });
     expect(Date.parse(String(ended.started_at))).not.toBeNaN();
-    const answer = fileOf(ended, 'result.txt');
-    expect(readFileSync(answer, 'utf8')).toBe('All done.');
-    expect(pageOf(ended)).toContain('\n```\nAll done.\n```\n');
-    rmSync(answer);
+    rmSync(expectKept(ended, 'All done.'));
     const { data } = await server.call('result', { agent_id: ended.agent_id });
     expect(data.message).toMatch(/result\.txt, which held the answer, is gone/);
   });
@@ -140,10 +137,8 @@ describe('a result', () => {
     expect(page.total_chars).toBe(text.length);
     expect(String(page.result).endsWith(text.slice(-1000))).toBe(true);
     const parts = [String(page.result).slice(0, Number(page.next_offset))];
-    const first = await server.call('result', { agent_id, offset: 0 });
-    expect(first.data.result).toBe(
-      text.slice(0, Number(first.data.next_offset))
-    );
+    const { data } = await server.call('result', { agent_id, offset: 0 });
+    expect(data.result).toBe(text.slice(0, Number(data.next_offset)));
     while (page.next_offset !== undefined) {
       const offset = page.next_offset;
       page = (await server.call('result', { agent_id, offset })).data;
@@ -153,9 +148,7 @@ describe('a result', () => {
       parts.push(String(page.result));
     }
     expect(parts.join('') === text).toBe(true);
-    const answer = readFileSync(fileOf({ agent_id }, 'result.txt'), 'utf8');
-    expect(answer === text).toBe(true);
-    expect(pageOf(page).includes(`\n${text}\n`)).toBe(true);
+    expectKept(page, text);
   });
 
   test('shares the 20,000 characters with others in one answer', async () => {
@@ -197,23 +190,23 @@ describe("a third party's engine", () => {
     expect(program.seen().argv).toEqual(['--access', 'read']);
     expect(ended).toMatchObject({ agent_type: 'x-y', status: 'completed' });
     expect(ended.result).toContain('a\ufffd\ufffd\ufffdb');
-    const kept = readFileSync(fileOf(ended, 'result.txt'));
-    expect(kept.equals(bytes.subarray(0, -2))).toBe(true);
-    expect(readFileSync(fileOf(ended, 'stdout')).equals(bytes)).toBe(true);
-    expect(pageOf(ended)).toContain(`\n${kept.toString()}\n`);
+    const folder = dirname(expectKept(ended, bytes.subarray(0, -2)));
+    expect(readFileSync(join(folder, 'stdout')).equals(bytes)).toBe(true);
   });
 });
 
-/** A file of an agent in the record. */
-function fileOf({ agent_id }: Record<string, unknown>, name: string): string {
-  return join(workspace.record, 'spawns', String(agent_id), name);
-}
-
-/** What `full_output` names: the page of the agent in the workspace. */
-function pageOf({ agent_id, full_output }: Record<string, unknown>): string {
+/** Returns its file in the record; the page that it names shows it, too. */
+function expectKept(
+  { agent_id, full_output }: Record<string, unknown>,
+  answer: string | Buffer
+): string {
+  const file = join(workspace.record, `spawns/${agent_id}/result.txt`);
+  expect(readFileSync(file).equals(Buffer.from(answer))).toBe(true);
   const page = join(workspace.paths.views.agents, `${agent_id}.md`);
   expect(full_output).toBe(page);
-  return readFileSync(page, 'utf8');
+  const shown = `\n${visibleText(String(answer))}\n\`\`\`\n`;
+  expect(readFileSync(page, 'utf8').includes(shown)).toBe(true);
+  return file;
 }
 
 async function start(config: Record<string, unknown> = {}): Promise<void> {

@@ -35,12 +35,11 @@ beforeEach(async () => {
   stage = createOrchestratorStage('process');
   master = await stage.serve();
   const { agent_id, run_id, paths } = await createdWorker(master);
-  const state = stage.record;
   id = agent_id;
   files = {
     outbox: paths.outbox,
-    broadcast: join(state, 'run', run_id, 'broadcast.jsonl'),
-    request: join(state, 'workers', id, 'request.json')
+    broadcast: join(stage.paths.shared.run, run_id, 'broadcast.jsonl'),
+    request: join(stage.record, 'workers', id, 'request.json')
   };
   request = readFileSync(files.request, 'utf8');
 });

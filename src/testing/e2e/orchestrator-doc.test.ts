@@ -105,7 +105,9 @@ test('what the page says is kept lies there', async () => {
   expect(listed.length).toBeGreaterThan(5);
   for (const name of listed) {
     const path = withIds(name, ids);
-    expect(existsSync(join(workspace.path, path)), path).toBe(true);
+    const { record } = workspace;
+    const root = path.startsWith('.agents/') ? workspace.path : record;
+    expect(existsSync(join(root, path)), path).toBe(true);
   }
 });
 

@@ -160,9 +160,13 @@ describe.each(backends)('a worker on the %s backend', (backend) => {
   });
 
   testHere('has folders and files that nobody else can read', () => {
-    const root = stage.record;
-    const open = readdirSync(root, { recursive: true, encoding: 'utf8' })
-      .map((name) => join(root, name))
+    const roots = [stage.paths.home, stage.paths.shared.directory];
+    const open = roots
+      .flatMap((root) =>
+        readdirSync(root, { recursive: true, encoding: 'utf8' }).map((name) =>
+          join(root, name)
+        )
+      )
       .map((path) => ({ path, stats: statSync(path) }))
       .filter(({ stats }) => stats.isFile() || stats.isDirectory())
       .filter(({ stats }) => {
@@ -170,8 +174,10 @@ describe.each(backends)('a worker on the %s backend', (backend) => {
         return mode !== (stats.isDirectory() ? 0o700 : 0o600);
       });
     expect(open.map(({ path }) => path)).toEqual([]);
-    const ignored = join(root, '.gitignore');
-    expect(readFileSync(ignored, 'utf8')).toBe('*\n');
+    for (const root of roots) {
+      const ignored = join(root, '.gitignore');
+      expect(readFileSync(ignored, 'utf8')).toBe('*\n');
+    }
   });
 });
 

@@ -1,4 +1,5 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { McpClient } from '../mcp-client.ts';
 import { answerOf, createdWorker, workersSeen } from '../orchestrator-calls.ts';
@@ -20,11 +21,13 @@ beforeAll(async () => {
   const { agent_id } = await createdWorker(master, { role: 'r'.repeat(500) });
   await answerOf(master, 'agent_delete', { agent_id });
   const meta = readFileSync(stage.file(agent_id, 'meta.json'), 'utf8');
+  const own = join(stage.record, 'workers');
   for (let index = 1; index < count; index += 1) {
     const id = index.toString(16).padStart(8, '0');
     cpSync(stage.file(agent_id, ''), stage.file(id, ''), { recursive: true });
-    const own = meta.replace(agent_id, id);
-    writeFileSync(stage.file(id, 'meta.json'), own, { mode: 0o600 });
+    cpSync(join(own, agent_id), join(own, id), { recursive: true });
+    const its = meta.replace(agent_id, id);
+    writeFileSync(stage.file(id, 'meta.json'), its, { mode: 0o600 });
   }
   ({ agent_id: living } = await createdWorker(master));
 });

@@ -59,7 +59,9 @@ test.each([undefined, 'codex-mcp-client'])(
     expect(note?.text).toMatch(
       new RegExp(`^This is a part of ${whole.length} characters, ${uri}\\?`)
     );
-    expect(note?.text).toContain(join('.agents', 'spawns', id, 'result.txt'));
+    const page = join(workspace.paths.views.agents, `${id}.md`);
+    expect(note?.text).toContain(page);
+    expect(readFileSync(page, 'utf8')).toContain(whole);
     let offset = 0;
     let parts = 0;
     for (let text = ''; offset < whole.length; offset += text.length) {

@@ -94,22 +94,27 @@ test('continue_agent goes on with the program that ENGINE_COMMAND named', async 
   );
   const engines = { codex: { args: ['-c', 'x=1'] } };
   workspace.write('.trouperc.json', JSON.stringify({ engines }));
-  const first = await start({
-    ENGINE: 'codex',
-    ENGINE_COMMAND: '../bin/own-codex'
-  });
+  const env = { ENGINE: 'codex', ENGINE_COMMAND: '../bin/own-codex' };
+  const first = await start(env);
   let { agentId } = await startMember(first, { roleId: 'tester', task: 'x' });
   await first.close();
-  // Another server, which would start others with the engine's own.
-  const second = await start();
+  // A server without it starts no other program, and keeps no turn.
+  const other = await start();
+  const refused = { agent_id: agentId, prompt: 'Go on without.' };
+  expect((await other.call('continue_agent', refused)).data).toMatchObject({
+    error_code: 'no_session',
+    hint: expect.stringContaining('squad.engineCommand')
+  });
+  await other.close();
+  const second = await start(env);
   for (const prompt of ['Go on.', 'And on.']) {
     const input = { agent_id: agentId, prompt };
     const { data, text } = await second.call('continue_agent', input);
     agentId = String(data.agent_id);
-    const { argv, env } = await agents.call(prompt);
-    expect(argv.slice(0, 3), text).toEqual(['-c', 'x=1', 'exec']);
-    expect(argv).toContain('resume');
-    expect(env.RAN_BY).toBe('own-codex');
+    const call = await agents.call(prompt);
+    expect(call.argv.slice(0, 3), text).toEqual(['-c', 'x=1', 'exec']);
+    expect(call.argv).toContain('resume');
+    expect(call.env.RAN_BY).toBe('own-codex');
     await second.call('wait_for_agents', { agent_ids: [agentId] });
   }
 });

@@ -50,7 +50,7 @@ export const symptomsOfServers: Record<string, Provoke> = {
     workspace
   }) => {
     configure(rehearsed);
-    symlinkSync(workspace.home, workspace.record);
+    symlinkSync(workspace.home, workspace.paths.shared.directory);
     return said(await serve(), 'spawn_rehearsal', { prompt: 'x' });
   },
 
