@@ -1,18 +1,14 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import {
-  baseDirectoryOf,
-  isNowhere,
-  loadConfig,
-  workspaceOf
-} from './config.ts';
+import { baseDirectoryOf, loadConfig } from './config.ts';
 import type { Flags } from './config-overrides.ts';
 import { HostError } from './core/errors.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
 } from './testing/temp-workspace.ts';
+import { isNowhere, workspaceOf } from './workspace-root.ts';
 
 let workspace: TempWorkspace;
 

@@ -14,6 +14,7 @@ import { addMcpHelp } from './commands/mcp-help.ts';
 import { addResult } from './commands/result.ts';
 import { addRoles } from './commands/roles.ts';
 import { addRun } from './commands/run.ts';
+import { addTrust } from './commands/trust.ts';
 import { addWait } from './commands/wait.ts';
 import { addWatch } from './commands/watch.ts';
 import { refuseEmptyFlags, throwUsageErrors } from './usage-error.ts';
@@ -42,6 +43,7 @@ export function createProgram(): Command {
   addClean(program);
   program.commandsGroup('What there is, and setting it up:');
   addInit(program);
+  addTrust(program);
   addDoctor(program);
   addEngines(program);
   addRoles(program);

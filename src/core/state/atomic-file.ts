@@ -143,6 +143,11 @@ export function remove(path: string): void {
  * @throws Error for what is no file: of a device, reading might never end
  */
 export function readIfThere(path: string): string | undefined {
+  return bytesIfThere(path)?.toString('utf8');
+}
+
+/** The same, as bytes. */
+export function bytesIfThere(path: string): Buffer | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(path, O_RDONLY | (O_NONBLOCK ?? 0));
@@ -155,7 +160,7 @@ export function readIfThere(path: string): string | undefined {
     const stats = fstatSync(descriptor);
     if (!stats.isFile() && !stats.isDirectory())
       throw new Error(`${path} is no file`);
-    return readFileSync(descriptor, 'utf8');
+    return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
