@@ -19,7 +19,8 @@ beforeEach(() => {
 afterEach(() => workspace.remove());
 
 function load(flags: Flags = {}, environment: Record<string, string> = {}) {
-  return loadConfig({ workspace: workspace.path, ...flags }, environment);
+  const asked = { workspace: workspace.path, trust: true, ...flags };
+  return loadConfig(asked, environment);
 }
 
 async function faultOf(
