@@ -88,7 +88,6 @@ export default {
   interactive,
 
   probe: {
-    version: ['--version'],
     verified: { oldest: '2.1.290', newest: '2.1.329' },
     login: {
       args: ['auth', 'status'],

@@ -91,7 +91,6 @@ export default {
   interactive,
 
   probe: {
-    version: ['--version'],
     verified: { oldest: '0.153.4', newest: '0.169.0' },
     // All options stand before the word "resume".
     help: [['exec', '--help']],

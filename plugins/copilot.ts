@@ -78,7 +78,6 @@ export default {
   interactive,
 
   probe: {
-    version: ['--version'],
     verified: { oldest: '1.0.102', newest: '1.0.102' },
     loginHint:
       'Run "copilot login", or set COPILOT_GITHUB_TOKEN to a token that has the "Copilot Requests" permission.'

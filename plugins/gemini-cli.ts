@@ -111,7 +111,6 @@ export default {
   interactive,
 
   probe: {
-    version: ['--version'],
     verified: { oldest: '0.57.0', newest: '0.61.0' },
     loginHint: 'Run "gemini" and sign in, or set GEMINI_API_KEY.'
   }

@@ -4,8 +4,8 @@
  */
 export interface Probe {
   /**
-   * Arguments that print the version, such as `--version`. Without it
-   * `doctor` does not run the program to ask.
+   * Arguments that print the version. Default `--version` when `verified` is
+   * there; without both, `doctor` does not run the program to ask.
    */
   version?: string[];
   /** The versions this plugin was tested with: `1.2.3`, both included. */

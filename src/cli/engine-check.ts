@@ -3,7 +3,7 @@ import { EngineFault } from '../core/engines/engine-fault.ts';
 import { childEnvironment } from '../core/engines/environment.ts';
 import type { Host } from '../host.ts';
 import type { CliEngine, Engine } from '../plugin.ts';
-import { type Drift, driftOf, helpOf, mendDrift } from './drift.ts';
+import { type Drift, driftOf, helpOf, mendDrift, versionOf } from './drift.ts';
 import { type EngineFacts, factsOf } from './engine-facts.ts';
 import {
   type ProbeOptions,
@@ -94,7 +94,8 @@ async function checkProgram(
     ...(isOwn ? { cwd: host.config.workspace } : {})
   };
   const ask = asker(path, settings.args ?? [], environment, options);
-  const { login: loginProbe, version, loginHint } = engine.probe ?? {};
+  const { login: loginProbe, loginHint } = engine.probe ?? {};
+  const version = versionOf(engine);
   const asked = helpOf(engine) ?? [];
   const help = Promise.all(asked.map((args) => ask(args)));
   const [answer, loginAnswer] = await Promise.all([

@@ -28,7 +28,7 @@ export function makeUp(
   {
     version = '1.5.0',
     helps = printed(help),
-    probe = { version: ['--version'], verified: range },
+    probe = { verified: range },
     args = `['exec', '--json', '-s', access, ...(model ? ['--model', model] : [])]`
   }: MadeUp = {}
 ): void {

@@ -3,7 +3,7 @@ import { configSchema } from '../config-schema.ts';
 import type { Widening } from './asked.ts';
 
 /** Limits that are numbers. */
-export const limits = [
+const limits = [
   'maxConcurrent',
   'maxConcurrentApi',
   'maxSpawnsPerMinute',

@@ -209,7 +209,7 @@ test('every command explains itself with examples', async () => {
     name === undefined || name === 'help' ? [] : [name]
   );
   expect(commands).toEqual(
-    'run list result wait watch cancel log clean init doctor engines roles config completion mcp council'.split(
+    'run list result wait watch cancel log clean init trust doctor engines roles config completion mcp council'.split(
       ' '
     )
   );
