@@ -35,7 +35,7 @@ export function addWorkspaceFlags(command: Command): Command {
     .option('--engines <names>', 'offer only these engines, comma separated')
     .option(
       '--trust',
-      'obey all settings of the workspace this time; see: troupe trust --help'
+      'obey all settings of the workspace (docs/trust.md)'
     );
 }
 
