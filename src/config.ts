@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { z } from 'zod';
 import {
@@ -73,9 +74,10 @@ export async function loadWithOrigin(
   const all = value ?? {};
   const overrides = overridesOf(flags, environment, isObject(all) ? all : {});
   // Also what is left out has to be valid.
-  validated(file, overrides, all);
+  const whole = validated(file, overrides, all);
   const written = check.narrowed(all);
-  const { $schema, engines, ...rest } = validated(file, overrides, written);
+  const { $schema, engines, ...rest } =
+    written === all ? whole : validated(file, overrides, written);
   await lookAtRoles(check, workspace, rest.rolesDirectory);
   const config: Config = {
     ...rest,
@@ -147,7 +149,7 @@ function trustSettings(workspace: string, environment: Environment) {
     workspace,
     environment,
     // There is no project whose file it could be.
-    isOwnFile: isNowhere(workspace),
+    isOwnFile: () => isNowhere(workspace),
     timesOf
   };
 }
@@ -158,6 +160,7 @@ async function lookAtRoles(
   directory: string | undefined
 ): Promise<void> {
   const directories = roleDirectoriesOf(workspace, directory);
+  if (!existsSync(directories.own)) return;
   // One elsewhere was named by the user, or granted.
   if (comesWith(workspace, directories.own))
     await check.lookAtRoles(directories);

@@ -33,10 +33,7 @@ export function addWorkspaceFlags(command: Command): Command {
     )
     .option('--config <file>', 'configuration file')
     .option('--engines <names>', 'offer only these engines, comma separated')
-    .option(
-      '--trust',
-      'obey all settings of the workspace (docs/trust.md)'
-    );
+    .option('--trust', 'obey all settings of the workspace (docs/trust.md)');
 }
 
 export function examples(lines: string[]): string {

@@ -20,12 +20,14 @@ export interface Grant {
   files: Digests;
 }
 
-const grantSchema = z.object({
-  v: z.literal(1),
-  workspace: z.string(),
-  granted_at: z.string(),
-  files: z.record(z.string(), z.string())
-});
+/** Built when there is a file to read: at a start it would cost memory. */
+const grantSchema = () =>
+  z.object({
+    v: z.literal(1),
+    workspace: z.string(),
+    granted_at: z.string(),
+    files: z.record(z.string(), z.string())
+  });
 
 /**
  * What the user trusts, one file a workspace in the user's own directory, so
@@ -93,7 +95,7 @@ export class Grants {
   #read(name: string): Grant | undefined {
     try {
       const text = ownText(join(this.#directory, name));
-      const { data } = grantSchema.safeParse(JSON.parse(text));
+      const { data } = grantSchema().safeParse(JSON.parse(text));
       if (!data) return undefined;
       const { workspace, granted_at: grantedAt, files } = data;
       return { workspace, grantedAt, files };

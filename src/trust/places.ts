@@ -24,7 +24,7 @@ export function staysInside(workspace: string, path: string): boolean {
 /** Links resolved as far as the path exists. */
 function realPathOf(path: string): string {
   try {
-    return realpathSync(path);
+    return realpathSync.native(path);
   } catch {
     const above = dirname(path);
     return above === path ? path : join(realPathOf(above), basename(path));

@@ -20,8 +20,6 @@ import type { TimesOf } from './engine-widening.ts';
 import { type Grant, Grants } from './grants.ts';
 import { withNamed } from './named-files.ts';
 import { comesWith } from './places.ts';
-import { roleWidenings } from './role-widening.ts';
-import { wideningsIn } from './widening.ts';
 
 /** Set to `1`, everything that a workspace asks for counts. */
 export const trustVariable = 'TROUPE_TRUST';
@@ -65,7 +63,7 @@ export interface TrustSettings {
   /** Everything counts, by a flag or a variable. */
   isAll: boolean;
   /** The file that a person names is the person's own, wherever it lies. */
-  isOwnFile: boolean;
+  isOwnFile: () => boolean;
   timesOf: TimesOf;
   /** No code of the workspace runs, trusted or not. */
   runsNothing?: boolean;
@@ -99,6 +97,7 @@ export class TrustCheck {
       return found;
     // What trusted code asks for is trusted with it.
     if (isCode(file)) return found;
+    const { wideningsIn } = await import('./widening.ts');
     const own = configDigests(found);
     const around = { workspace, file, timesOf };
     for (const widening of wideningsIn(value, around))
@@ -114,6 +113,7 @@ export class TrustCheck {
   async lookAtRoles(directories: RoleDirectories): Promise<void> {
     const { workspace, isAll } = this.#with;
     if (isAll) return;
+    const { roleWidenings } = await import('./role-widening.ts');
     for (const role of await roleWidenings(workspace, directories))
       this.#ask(role, role.digests);
   }
@@ -171,7 +171,7 @@ export class TrustCheck {
   #isForeign(file: string, asked: string | undefined): boolean {
     const { workspace, isOwnFile } = this.#with;
     if (asked === undefined) return true;
-    return !isOwnFile && comesWith(workspace, file);
+    return !isOwnFile() && comesWith(workspace, file);
   }
 
   #ask(widening: Widening, digests: Digests): boolean {
