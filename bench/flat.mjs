@@ -152,7 +152,7 @@ async function measureCycles(sides) {
 
 async function spawnToEnd({ server, workspace }) {
   const spawned = await server.call('spawn_standin', { prompt: 'Say ok.' });
-  const open = join(workspace.path, '.agents', 'open');
+  const open = join(workspace.record, 'open');
   const mark = join(open, spawned.data.agent_id);
   await until(open, () => !statSync(mark, { throwIfNoEntry: false }));
   return spawned;

@@ -43,7 +43,7 @@ export async function writeHistory(
 ) {
   const { Journal, journalPath, RunStore, verifyJournal, ...make } =
     await loadCore(workspace);
-  const state = join(workspace.path, '.agents');
+  const state = workspace.record;
   const logs = join(workspace.path, 'logs');
   const heads = join(state, 'heads');
   for (const folder of [state, logs]) mkdirSync(folder);

@@ -49,7 +49,7 @@ async function measureLog(options, events) {
     await make(workspace, events);
     const first = await timeFirst(options, workspace, events);
     // The short cut is taken away: all is read.
-    const state = join(workspace.path, '.agents', 'workers');
+    const state = join(workspace.record, 'workers');
     rmSync(join(state, agent_id, 'state.json'), { force: true });
     rmSync(join(state, `run-${agent_id}`, 'state.json'), { force: true });
     const anew = await timeFirst(options, workspace, events);

@@ -103,7 +103,7 @@ async function runOnce(options, workspace, { name, bytes, chars }) {
     const cpuBefore = server.cpuMs();
     const from = performance.now();
     const { data } = await server.call(`spawn_${name}`, { prompt: 'Go.' });
-    const folder = join(workspace.path, '.agents', 'spawns', data.agent_id);
+    const folder = join(workspace.record, 'spawns', data.agent_id);
     const outcome = join(folder, 'outcome.json');
     let lag = 0;
     // No watch of the folder: each line written there would be an event.

@@ -24,8 +24,8 @@ await runBench(100, async (options) => {
   const program = writeStandIn(workspace);
   const server = await startServer(options, workspace);
   const samples = { floor: [], answered: [], whole: [], told: [] };
-  const spawns = join(workspace.path, '.agents', 'spawns');
-  const open = join(workspace.path, '.agents', 'open');
+  const spawns = join(workspace.record, 'spawns');
+  const open = join(workspace.record, 'open');
   try {
     for (let run = -5; run < options.runs; run += 1) {
       const floor = await timeChild(program, [], {

@@ -38,7 +38,7 @@ await runBench(150, async (options) => {
   const server = await startServer(options, workspace);
   const file = openSync(join(workspace.base, 'floor.jsonl'), 'a');
   const samples = { sync: [], ping: [], floor: [], spawn: [], together: [] };
-  const folder = join(workspace.path, '.agents', 'open');
+  const folder = join(workspace.record, 'open');
   const spawned = () =>
     server.call('spawn_standin', { prompt: 'Say ok.', access: 'read' });
   try {

@@ -45,7 +45,7 @@ export function cpuMsOf(workspace) {
     const command = textOf(pid, 'cmdline').split('\0');
     if (command.includes('--agent-id') && command.includes(workspace.path))
       spent.servers += cpuMs(pid);
-    else if (textOf(pid, 'environ').includes(`=${workspace.path}/.agents/`))
+    else if (textOf(pid, 'environ').includes(`=${workspace.record}/`))
       spent.programs += cpuMs(pid);
   }
   return spent;

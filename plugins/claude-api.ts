@@ -9,6 +9,9 @@ const maximumTokens = 32_000;
 /** The SDK's own limit would end long answers; the host has one. */
 const noTimeoutMs = 2 ** 31 - 1;
 
+/** Named, so that no variable leads the SDK and the key elsewhere. */
+const usual = 'https://api.anthropic.com';
+
 /** Anthropic's models by API; for work on files there is `claude`. */
 export default {
   kind: 'api',
@@ -37,7 +40,7 @@ export default {
       timeout: noTimeoutMs,
       // It would print what it cannot read.
       logLevel: 'off',
-      ...(baseUrl ? { baseURL: withoutVersion(baseUrl, 'v1') } : {})
+      baseURL: withoutVersion(baseUrl ?? usual, 'v1')
     });
     const messages = new Messages(client);
     const asked = {

@@ -21,6 +21,11 @@ import {
   toolCall
 } from './json-fields.ts';
 
+const vertex = [
+  ...['ANTHROPIC_VERTEX_*', 'CLOUD_ML_REGION', 'VERTEX_REGION_*'],
+  ...['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_PROJECT']
+];
+
 /** Claude Code. Reads CLAUDE.md, else AGENTS.md, from its directory. */
 export default {
   kind: 'cli',
@@ -59,12 +64,19 @@ export default {
   stdin: briefedPrompt,
 
   env: {
-    keep: `ANTHROPIC_* API_TIMEOUT_MS AWS_* BASH_DEFAULT_TIMEOUT_MS BASH_MAX_*
+    keep: `ANTHROPIC_* API_TIMEOUT_MS BASH_DEFAULT_TIMEOUT_MS BASH_MAX_*
       CLAUDE_CODE_DISABLE_* CLAUDE_CODE_MAX_* CLAUDE_CODE_OAUTH_TOKEN
-      CLAUDE_CODE_SKIP_* CLAUDE_CODE_USE_* CLAUDE_CONFIG_DIR CLOUD_ML_REGION
-      DISABLE_* ENABLE_TOOL_SEARCH GOOGLE_APPLICATION_CREDENTIALS
-      GOOGLE_CLOUD_PROJECT MAX_THINKING_TOKENS MCP_TIMEOUT MCP_TOOL_TIMEOUT
-      VERTEX_REGION_*`.split(/\s+/),
+      CLAUDE_CODE_SKIP_* CLAUDE_CODE_USE_* CLAUDE_CONFIG_DIR DISABLE_*
+      ENABLE_TOOL_SEARCH MAX_THINKING_TOKENS MCP_TIMEOUT
+      MCP_TOOL_TIMEOUT`.split(/\s+/),
+    keepIf: {
+      CLAUDE_CODE_USE_BEDROCK: ['AWS_*', 'ANTHROPIC_BEDROCK_*'],
+      CLAUDE_CODE_USE_MANTLE: ['AWS_*', 'ANTHROPIC_BEDROCK_*'],
+      CLAUDE_CODE_USE_ANTHROPIC_AWS: ['AWS_*', 'ANTHROPIC_AWS_*'],
+      CLAUDE_CODE_USE_VERTEX: vertex,
+      CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD: [...vertex, 'GOOGLE_CLOUD_*'],
+      CLAUDE_CODE_USE_FOUNDRY: ['ANTHROPIC_FOUNDRY_*', 'AZURE_*']
+    },
     set: ({ access, asRoot, baseUrl }) => ({
       // Its own ten retries are minutes of silence. `set` wins over `keep`,
       // so what the user chose is looked up here.

@@ -12,6 +12,8 @@ import {
 } from './json-fields.ts';
 import { failedAgain } from './retries.ts';
 
+const cloud = ['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_*'];
+
 /** Google's Gemini CLI. Reads GEMINI.md from its directory by itself. */
 export default {
   kind: 'cli',
@@ -49,9 +51,15 @@ export default {
   ],
 
   env: {
-    keep: `CLOUD_SHELL GEMINI_* GOOGLE_API_KEY GOOGLE_APPLICATION_CREDENTIALS
-      GOOGLE_CLOUD_* GOOGLE_GEMINI_BASE_URL GOOGLE_GENAI_*
-      GOOGLE_VERTEX_BASE_URL`.split(/\s+/),
+    // A login by the browser needs the project, too; that is no secret.
+    keep: `CLOUD_SHELL GEMINI_* GOOGLE_API_KEY GOOGLE_CLOUD_LOCATION
+      GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_GEMINI_BASE_URL
+      GOOGLE_GENAI_*`.split(/\s+/),
+    keepIf: {
+      GOOGLE_GENAI_USE_VERTEXAI: [...cloud, 'GOOGLE_VERTEX_BASE_URL'],
+      GOOGLE_GENAI_USE_GCA: cloud,
+      GEMINI_CLI_USE_COMPUTE_ADC: cloud
+    },
     // Marks of the session and of the editor that we may be running in.
     drop: `GEMINI_CLI GEMINI_CLI_ACTIVITY_LOG_TARGET GEMINI_CLI_IDE_*
       GEMINI_CLI_NO_RELAUNCH GEMINI_CLI_WORKTREE_HANDLED

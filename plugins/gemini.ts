@@ -9,6 +9,9 @@ import { splitVersion } from './base-url.ts';
 import { withPlainEvents } from './event-stream.ts';
 import { count, record, records, text, tokens } from './json-fields.ts';
 
+/** Named, so that no variable leads the SDK and the key elsewhere. */
+const usual = 'https://generativelanguage.googleapis.com';
+
 /** Google's models by API; for work on files there is `gemini-cli`. */
 export default {
   kind: 'api',
@@ -39,7 +42,7 @@ export default {
       apiKey,
       httpOptions: {
         fetch: withPlainEvents(fetch),
-        ...(baseUrl ? splitVersion(baseUrl) : {})
+        ...splitVersion(baseUrl ?? usual)
       }
     });
     const asked: GenerateContentParameters = {

@@ -3,6 +3,9 @@ import { withoutVersion } from './base-url.ts';
 import { count, record, records, text, tokens } from './json-fields.ts';
 import { messagesWithSystem } from './messages.ts';
 
+/** Named, so that no variable leads the SDK and the key elsewhere. */
+const usual = 'https://api.mistral.ai';
+
 /** Mistral's models. */
 export default {
   kind: 'api',
@@ -39,7 +42,7 @@ export default {
       httpClient: new HTTPClient({
         fetcher: tellingErrors(fetch, EventStream)
       }),
-      ...(baseUrl ? { serverURL: withoutVersion(baseUrl, 'v1') } : {})
+      serverURL: withoutVersion(baseUrl ?? usual, 'v1')
     });
     const asked = {
       model: request.model,

@@ -40,7 +40,7 @@ function start(file, name) {
       error?.code === 'MODULE_NOT_FOUND' && !existsSync(join(__dirname, file));
     if (!isMissing) throw error;
     console.error(
-      `troupe: ${name} is not in this bundle, which only serves MCP over stdio. The npm package brings it: npm install -g troupe`
+      `troupe: ${name} is not in this bundle, which only serves MCP over stdio. A clone of the repository has it: npm ci && npm install -g .`
     );
     process.exitCode = 1;
   }

@@ -2,8 +2,10 @@ import { lstatSync, readFileSync } from 'node:fs';
 import { basename, extname, join, resolve } from 'node:path';
 import { isObject } from './config-overrides.ts';
 import { errnoOf, HostError, messageOf } from './core/errors.ts';
+import { leadsOut } from './core/runs/containment.ts';
 import { readIfThere } from './core/state/atomic-file.ts';
 import { type Digests, digestOf } from './core/state/digests.ts';
+import { readRegular } from './core/state/regular-file.ts';
 
 /** What a configuration file holds. */
 export interface Found {
@@ -37,7 +39,12 @@ export async function readConfigFile(
   }
   for (const place of places) {
     const read = place === packageName ? textOfPackage : textIfThere;
-    const found = await foundIn(join(workspace, place), read, mayRun);
+    const found = await foundIn(
+      join(workspace, place),
+      read,
+      mayRun,
+      workspace
+    );
     if (found?.value !== undefined && found.value !== null) return found;
   }
   return absent;
@@ -80,10 +87,17 @@ const places = [
 async function foundIn(
   file: string,
   read: (file: string) => string | undefined,
-  mayRun: MayRun
+  mayRun: MayRun,
+  workspace?: string
 ): Promise<Found | undefined> {
   try {
-    const text = textOf(file, read) ?? '';
+    const found = textOf(file, read);
+    // A clone may hold a link to any file of the user's.
+    if (found !== undefined && workspace && leadsOut(workspace, file))
+      throw new Error(
+        'it is a link that leads outside the workspace; name that file with --config instead'
+      );
+    const text = found ?? '';
     const isRefused = text !== '' && isCode(file) && !mayRun(file, text);
     if (isRefused) return undefined;
     return { file, value: await contentOf(file, text), text };
@@ -134,7 +148,7 @@ function textIfThere(file: string): string | undefined {
   const text = readIfThere(file);
   // It throws, and says why.
   return text === undefined && isThere(file)
-    ? readFileSync(file, 'utf8')
+    ? readRegular(file).toString('utf8')
     : text;
 }
 

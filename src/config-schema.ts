@@ -136,11 +136,9 @@ export const configSchema = z.strictObject({
         .number()
         .positive()
         .default(64)
-        .describe(
-          'Above this size it goes to `logs/archive/`, and a new one begins.'
-        )
+        .describe('Above this size it becomes a segment, and a new one begins.')
     })
-    .describe('How long the journal `logs/iac.jsonl` gets.')
+    .describe('How long the journal `iac.jsonl` gets.')
     .prefault({})
 });
 

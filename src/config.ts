@@ -14,6 +14,7 @@ import {
 import { configSchema, type FileConfig } from './config-schema.ts';
 import { suggestionFor } from './config-suggestion.ts';
 import { HostError } from './core/errors.ts';
+import { checkHomeOutside, troupeHome } from './core/paths/troupe-home.ts';
 import type { CouncilDoor } from './council-config.ts';
 import type { EngineSettings } from './engine-config.ts';
 import { roleDirectoriesOf } from './squad-config.ts';
@@ -36,6 +37,8 @@ export interface Config
   /** How the council's tools are served, when they are alone. */
   councilDoor?: CouncilDoor;
   workspace: string;
+  /** The user's own directory, `~/.troupe`, which holds all records. */
+  home: string;
   /** The file that was read. */
   file: string | undefined;
   strict: boolean;
@@ -68,6 +71,8 @@ export async function loadWithOrigin(
   environment: Environment = process.env
 ): Promise<LoadedConfig> {
   const workspace = workspaceOf(flags, environment);
+  const home = troupeHome(environment);
+  checkHomeOutside(workspace, home, environment);
   const check = trustCheckOf(workspace, flags, environment);
   const { file, value } = await check.read(flags.config);
   // An empty file is no object, and no fault.
@@ -89,6 +94,7 @@ export async function loadWithOrigin(
     ),
     onlyEngines: listOf(flags.engines ?? environment.TROUPE_ENGINES),
     workspace,
+    home,
     file,
     strict: flags.strict ?? false,
     trust: check.result()

@@ -54,6 +54,19 @@ export const engineSchema = z
       .record(z.string(), z.string())
       .optional()
       .describe("Variables added to the agent's environment."),
+    passEnv: z
+      .array(
+        z
+          .string()
+          .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no name of a variable')
+          .refine((name) => !name.startsWith('TROUPE_'), {
+            error: 'is a variable of troupe itself'
+          })
+      )
+      .optional()
+      .describe(
+        "Names of variables handed on from the server's environment, such as a gateway's key."
+      ),
     maxConcurrent: z
       .number()
       .int()

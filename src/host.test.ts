@@ -24,7 +24,10 @@ test('an API engine that no file names is refused, and none of its name asked in
     keyNames: [],
     generate: async ({ prompt }) => ({ text: prompt, finished: true })
   };
-  const config = await loadConfig({ workspace: workspace.path }, {});
+  const config = await loadConfig(
+    { workspace: workspace.path },
+    { HOME: workspace.home }
+  );
   const host = await createHost({ ...config, plugins: [grok] });
 
   const { status, failure } = await host.spawn({ engine: 'grok', prompt: 'x' });

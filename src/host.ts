@@ -10,11 +10,11 @@ import type {
   Summons
 } from './core/council/summons.ts';
 import type { ApiKeys } from './core/engines/api-keys.ts';
-import type {
-  EngineRegistry,
-  PluginFault
-} from './core/engines/engine-registry.ts';
+import type { EngineRegistry } from './core/engines/engine-registry.ts';
+import { programAt } from './core/engines/template-engine.ts';
 import type { Orchestrator } from './core/orchestrator/orchestrator.ts';
+import type { RecordIdentity } from './core/paths/identity.ts';
+import type { Paths } from './core/paths/paths.ts';
 import { recur } from './core/recur.ts';
 import { type ContinueRequest, continueRun } from './core/runs/continue-run.ts';
 import type { Origin } from './core/runs/origin.ts';
@@ -34,8 +34,10 @@ import {
 } from './core/runs/waiter.ts';
 import { soon } from './core/soon.ts';
 import type { Squads } from './core/squads/squads.ts';
+import { markProcess } from './core/state/process-marks.ts';
 import type { Safety } from './core/state/safety.ts';
 import { logProblem } from './log.ts';
+import { squadSettingsOf } from './squad-config.ts';
 import { leftOutFaults } from './trust/left-out.ts';
 import { wire } from './wiring.ts';
 import { wireEngines } from './wiring-engines.ts';
@@ -59,7 +61,8 @@ export class Host {
   readonly councilStore: CouncilStore;
   readonly summons: Summons;
   readonly orchestrator: Orchestrator;
-  readonly headDirectory: string;
+  readonly paths: Paths;
+  readonly identity: () => RecordIdentity;
   readonly safety: Safety;
   readonly #views: AuditViews;
   readonly #starter: RunStarter;
@@ -85,7 +88,8 @@ export class Host {
     this.councilStore = parts.councilStore;
     this.summons = parts.summons;
     this.orchestrator = parts.orchestrator;
-    this.headDirectory = parts.headDirectory;
+    this.paths = parts.paths;
+    this.identity = parts.identity;
     this.safety = parts.safety;
     this.#views = parts.views;
     this.#starter = parts.starter;
@@ -95,8 +99,8 @@ export class Host {
     this.#tidy = parts.tidy;
   }
 
-  /** What was asked for and does not count, with the reason. */
-  get faults(): PluginFault[] {
+  /** What was asked for and does not count. */
+  get faults() {
     return [...leftOutFaults(this.config.trust), ...this.registry.faults];
   }
 
@@ -112,6 +116,7 @@ export class Host {
       this.#views.touch();
     });
     const attend = whileSafe(() => this.orchestrator.attend());
+    const unmark = this.#markServer();
     const stop = recur(700, lookAfterRuns, logProblem);
     const hasWorkers = hasToolset(this.config, 'orchestrator');
     const stopAttending = hasWorkers && recur(workersMs, attend, logProblem);
@@ -119,10 +124,21 @@ export class Host {
       () => void this.#attendSummons()
     );
     this.#stopWatching = () => {
+      unmark();
       stop();
       if (stopAttending) stopAttending();
       unsubscribe();
     };
+  }
+
+  /** Without its mark a server works as well; a record may move then. */
+  #markServer(): () => void {
+    try {
+      return markProcess(this.paths.servers, this.processes);
+    } catch (problem) {
+      logProblem(problem);
+      return () => undefined;
+    }
   }
 
   /** Settles what ended, adopts what is left, makes the views true. Once. */
@@ -152,7 +168,16 @@ export class Host {
 
   async continue(request: ContinueRequest): Promise<Spawned> {
     const { registry, store, tracker } = this;
-    const tools = { registry, store, tracker, spawner: this.#spawner };
+    const { squad, workspace } = this.config;
+    const { engineCommand: program } = squadSettingsOf(squad, workspace);
+    const tools = {
+      registry,
+      store,
+      tracker,
+      paths: this.paths,
+      spawner: this.#spawner,
+      squadProgram: program && programAt(program, workspace)
+    };
     const spawned = await continueRun(request, tools);
     this.#views.touch();
     return spawned;

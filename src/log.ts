@@ -1,9 +1,13 @@
 import { errnoOf, messageOf } from './core/errors.ts';
+import { visibleText } from './core/visible-text.ts';
 
-/** Diagnostics for people, on stderr; stdout belongs to the protocol. */
+/**
+ * Diagnostics for people, on stderr; stdout belongs to the protocol. They may
+ * quote files, programs and agents.
+ */
 export function log(message: string): void {
   try {
-    process.stderr.write(`troupe: ${message}\n`);
+    process.stderr.write(`troupe: ${visibleText(message)}\n`);
   } catch {
     // Nobody reads stderr any more; the work goes on.
   }
@@ -31,7 +35,7 @@ export function problemTeller(
 
 export const logProblem = problemTeller(log);
 
-const stale = 'what logs/ and .agents/ say may be out of date';
+const stale = 'what logs/ says may be out of date';
 const disks: Record<string, string> = {
   ENOSPC: `The disk is full (ENOSPC): ${stale}. Free some space.`,
   EDQUOT: `Your quota on the disk is used up (EDQUOT): ${stale}. Free some space.`,

@@ -148,7 +148,13 @@ export interface CliEngine extends EngineBasics, WorkerPart {
   env?: {
     /** Names passed on when set; a trailing `*` matches a prefix. */
     keep?: string[];
-    /** Names taken out again after `keep`. */
+    /**
+     * Names passed on only while the variable before them is set to `1`,
+     * `true`, `yes` or `on`: the credentials of a cloud and its switch. Wins
+     * over a prefix in `keep`. The switch is passed on as well.
+     */
+    keepIf?: Record<string, string[]>;
+    /** Names taken out again after `keep` and `keepIf`. */
     drop?: string[];
     /** Names set for this run. */
     set?: (request: EngineRequest) => Record<string, string>;

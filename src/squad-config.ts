@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { HostError } from './core/errors.ts';
+import { isInside } from './core/runs/containment.ts';
 import { defaultEngine, type SquadSettings } from './core/squads/settings.ts';
 import { packageDirectory } from './dist-directory.ts';
 import type { Engine } from './plugin.ts';
@@ -115,9 +116,11 @@ export function roleDirectoriesOf(
   workspace: string,
   rolesDirectory: string | undefined
 ) {
+  const own = resolve(workspace, rolesDirectory ?? usualRoles);
   return {
     builtin: join(packageDirectory(), 'agents'),
-    own: resolve(workspace, rolesDirectory ?? usualRoles)
+    own,
+    within: isInside(workspace, own) ? workspace : own
   };
 }
 

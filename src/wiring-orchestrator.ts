@@ -12,6 +12,7 @@ import { WorkerEnder } from './core/orchestrator/worker-ender.ts';
 import { WorkerLaunch } from './core/orchestrator/worker-launch.ts';
 import { WorkerStart } from './core/orchestrator/worker-start.ts';
 import { WorkerStore } from './core/orchestrator/worker-store.ts';
+import type { Paths } from './core/paths/paths.ts';
 import type { Processes } from './core/runs/ports.ts';
 import type { ProcessIdentity } from './core/runs/run.ts';
 import type { RoleRepository } from './core/squads/role-repository.ts';
@@ -20,8 +21,7 @@ import { logProblem } from './log.ts';
 import { heartbeatOf, serverCommand } from './orchestrator-config.ts';
 
 export interface Surroundings {
-  /** The workspace's `.agents`. */
-  state: string;
+  paths: Paths;
   registry: EngineRegistry;
   processes: Processes;
   roles: RoleRepository;
@@ -32,9 +32,9 @@ export interface Surroundings {
 
 /** What makes workers and looks after them, connected. */
 export function wireOrchestrator(config: Config, around: Surroundings) {
-  const { state, registry, processes, roles, newId } = around;
+  const { paths, registry, processes, roles, newId } = around;
   const { workspace, orchestrator: settings } = config;
-  const store = new WorkerStore(state, processes);
+  const store = new WorkerStore(paths, processes);
   const terminal = createTerminal({
     workspace,
     programs: distDirectory(),

@@ -1,10 +1,14 @@
-import { join } from 'node:path';
 import { createProcesses } from './adapters/child-process/processes.ts';
 import { createRepositories } from './adapters/git/repositories.ts';
 import type { Config } from './config.ts';
+import { AgentPages } from './core/audit/agent-page.ts';
 import { AuditViews } from './core/audit/audit-views.ts';
-import { Journal, journalPath } from './core/audit/journal.ts';
-import { createRedactor, secretsIn } from './core/audit/redact.ts';
+import { Journal } from './core/audit/journal.ts';
+import {
+  createRedactor,
+  passedSecrets,
+  secretsIn
+} from './core/audit/redact.ts';
 import { Rotation } from './core/audit/rotation.ts';
 import { Witness } from './core/changes/witness.ts';
 import { Council } from './core/council/council.ts';
@@ -14,6 +18,8 @@ import { Summons } from './core/council/summons.ts';
 import type { ApiKeys } from './core/engines/api-keys.ts';
 import type { EngineRegistry } from './core/engines/engine-registry.ts';
 import { readerOf } from './core/engines/template-engine.ts';
+import { identityOf, type RecordIdentity } from './core/paths/identity.ts';
+import { pathsOf } from './core/paths/paths.ts';
 import { Admission } from './core/runs/admission.ts';
 import { Origin } from './core/runs/origin.ts';
 import { RunStore } from './core/runs/run-store.ts';
@@ -37,17 +43,24 @@ import { wireOrchestrator } from './wiring-orchestrator.ts';
 
 /** Everything that works on one workspace, connected. Nothing is started. */
 export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
-  const state = join(config.workspace, '.agents');
-  const logDirectory = join(config.workspace, 'logs');
+  const paths = pathsOf(config.workspace, config.home);
   const secrets = [
-    process.env,
-    ...Object.values(config.engines).map(({ env }) => env ?? {})
-  ].flatMap(secretsIn);
+    ...secretsIn(process.env),
+    ...Object.values(config.engines).flatMap(({ env = {}, passEnv = [] }) => [
+      ...secretsIn(env),
+      ...passedSecrets(passEnv, process.env)
+    ])
+  ];
   const redact = createRedactor(() => [...secrets, ...keys.secrets()]);
-  const headDirectory = join(state, 'heads');
-  const store = new RunStore(state);
+  const store = new RunStore(paths.record, paths.views.agents);
+  let known: RecordIdentity | undefined;
+  const identity = () => {
+    known ??= identityOf(paths);
+    return known;
+  };
+  const pages = new AgentPages({ store, identity, redact });
   const processes = createProcesses(distDirectory());
-  const journal = new Journal(journalPath(logDirectory), headDirectory, redact);
+  const journal = new Journal(paths.journal, paths.heads, redact);
   const { workspace } = config;
   const repositories = createRepositories();
   const witness = new Witness({ repositories, store, processes, workspace });
@@ -56,6 +69,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     journal,
     processes,
     witness,
+    pages,
     engineOf: (record) => readerOf(record, registry),
     isOurs: (id) => starter.hasStarted(id),
     onChange: () => {
@@ -74,6 +88,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     store,
     processes,
     witness,
+    workspace,
     settings: { ...pluginSource, prices: config.prices },
     capOf: (engine) => registry.settingsOf(engine).maxConcurrent,
     maxConcurrent: config.maxConcurrent,
@@ -92,7 +107,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     store,
     places: starter.places,
     times: new SpawnTimes({
-      root: state,
+      root: paths.record,
       place: processes.self.place,
       most: config.maxSpawnsPerMinute
     })
@@ -120,15 +135,16 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const rotation = new Rotation({
     journal: journal.path,
     maximumBytes: config.journal.megabytes * 1024 * 1024,
-    lock: join(state, 'rotation', 'lock'),
+    lock: paths.rotationLock,
     witnesses: processes,
     onProblem: logProblem
   });
   const views = new AuditViews({
     journal,
     rotation,
-    logDirectory,
-    workspace,
+    paths,
+    identity,
+    pages,
     maximumEntries: config.iac.entries,
     maximumBytes: config.iac.megabytes * 1024 * 1024,
     redact,
@@ -153,7 +169,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       ...squadSettingsOf(config.squad, workspace),
       pinnedTemplates: config.trust.pinnedTemplates
     },
-    squads: new SquadStore(state),
+    squads: new SquadStore(paths.record),
     admission,
     spawn: async (request) => {
       const spawned = await spawner.spawn(request);
@@ -183,7 +199,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     onProblem: logProblem
   });
   const orchestrator = wireOrchestrator(config, {
-    state,
+    paths,
     registry,
     processes,
     roles,
@@ -191,9 +207,9 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     origin,
     newId: () => store.newId(null)
   });
-  const tidied = [store.drafts, logDirectory, join(logDirectory, 'archive')];
+  const tidied = [store.drafts, ...Object.values(paths.views)];
   return {
-    safety: new Safety(workspace, councilStore.file.path, logProblem),
+    safety: new Safety(paths, councilStore.file.path, logProblem),
     store,
     origin,
     orchestrator,
@@ -227,6 +243,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     spawner,
     views,
     witness,
-    headDirectory
+    paths,
+    identity
   };
 }

@@ -80,7 +80,7 @@ export function troupe(path, engine = 'claude') {
       list: ['list', {}],
       result: (agent_id) => ['result', { agent_id }],
       lengthOf: (data) => data.total_chars ?? data.result?.length,
-      output: (stage, id) => join(stage.path, '.agents', 'spawns', id, 'stdout')
+      output: (stage, id) => join(stage.record, 'spawns', id, 'stdout')
     }
   };
 }

@@ -32,12 +32,15 @@ export const keys = [
   ['ANTHROPIC_API_KEY', 'Anthropic', 'spawn_claude_api']
 ].map(([name, maker, tool]) => ({ name, maker, tool }));
 
-/** @returns {Map<string, string>} */
-export function packageFiles(root) {
-  const about = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+/**
+ * @param {string} root
+ * @param about what package.json says, as it may say one day
+ * @returns {Map<string, string>}
+ */
+export function packageFiles(root, about = aboutIn(root)) {
   const prompts = readPrompts(join(root, 'prompts'));
   const author = { name: 'the troupe contributors' };
-  const launch = { command: 'npx', args: ['-y', about.name, 'mcp'] };
+  const launch = launchOf(about);
   const manifest = {
     name: title,
     version: about.version,
@@ -111,6 +114,21 @@ export function packageFiles(root) {
   return files;
 }
 
+function aboutIn(root) {
+  return JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+}
+
+/**
+ * How a plugin or an extension starts the server. It cannot know the path of
+ * the package, and must not run a name of the registry that is not ours:
+ * until the package is published, `troupe` has to be on PATH.
+ */
+function launchOf({ name, private: isPrivate }) {
+  return isPrivate
+    ? { command: 'troupe', args: ['mcp'] }
+    : { command: 'npx', args: ['-y', name, 'mcp'] };
+}
+
 /** What docs/clients.md has Codex users set, and why. */
 const codexLimits = {
   env_vars: [
@@ -121,8 +139,11 @@ const codexLimits = {
   tool_timeout_sec: 600
 };
 
-/** Of the MCP Registry; it compares `name` with `mcpName` in the package. */
-function registryEntry({ name, version, mcpName }) {
+/**
+ * Of the MCP Registry; it compares `name` with `mcpName` in the package. It
+ * names no package before that is published.
+ */
+function registryEntry({ name, version, mcpName, private: isPrivate }) {
   return {
     $schema:
       'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
@@ -130,21 +151,23 @@ function registryEntry({ name, version, mcpName }) {
     title,
     description: summary,
     version,
-    packages: [
-      {
-        registryType: 'npm',
-        identifier: name,
-        version,
-        runtimeHint: 'npx',
-        transport: { type: 'stdio' },
-        packageArguments: [{ type: 'positional', value: 'mcp' }],
-        environmentVariables: keys.map((key) => ({
-          name: key.name,
-          description: `Key of the ${key.maker} API, for ${key.tool}`,
-          isRequired: false,
-          isSecret: true
-        }))
-      }
-    ]
+    ...(isPrivate ? {} : { packages: [npmPackage(name, version)] })
+  };
+}
+
+function npmPackage(name, version) {
+  return {
+    registryType: 'npm',
+    identifier: name,
+    version,
+    runtimeHint: 'npx',
+    transport: { type: 'stdio' },
+    packageArguments: [{ type: 'positional', value: 'mcp' }],
+    environmentVariables: keys.map((key) => ({
+      name: key.name,
+      description: `Key of the ${key.maker} API, for ${key.tool}`,
+      isRequired: false,
+      isSecret: true
+    }))
   };
 }

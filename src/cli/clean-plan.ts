@@ -43,7 +43,7 @@ export function makePlan(
   residents: Resident[],
   { ids, policy, workers: withWorkers }: Wanted
 ): CleanPlan {
-  const { store, processes } = host;
+  const { store, paths, processes } = host;
   const units =
     ids.length > 0
       ? named(ids, residents, host)
@@ -60,7 +60,7 @@ export function makePlan(
   };
   const ageMs = policy?.olderThanMs ?? 0;
   const workers = withWorkers
-    ? endedWorkers(store.root, processes).filter(
+    ? endedWorkers(paths, processes).filter(
         ({ endedMs }) => Math.max(0, Date.now() - endedMs) >= ageMs
       )
     : [];

@@ -1,4 +1,6 @@
+import { basename } from 'node:path';
 import type { PluginFault } from '../core/engines/engine-registry.ts';
+import { visibleText } from '../core/visible-text.ts';
 import type { Drift } from './drift.ts';
 import type { EngineCheck } from './engine-check.ts';
 import { colorsFor, print } from './output.ts';
@@ -47,6 +49,7 @@ export function nextSteps(found: Findings, settings: string[]): string[] {
   for (const { path, state } of directories)
     if (state === 'not writable')
       steps.push(`Make ${path} a directory you may write to.`);
+  if (found.orphans.length > 0) steps.push(orphanStep(found.orphans));
   const ready = engines.find((engine) => engine.ready);
   for (const { name, next, available } of engines)
     if (next !== null && (available || !ready)) steps.push(`${name}: ${next}`);
@@ -63,10 +66,19 @@ function ofPlugins({ faults, left_out: left }: Findings): PluginFault[] {
   return faults.filter(({ plugin }) => !settings.includes(plugin));
 }
 
+/** A moved workspace has lost its agents until its record is taken over. */
+function orphanStep(orphans: string[]): string {
+  const [first = ''] = orphans;
+  const more = orphans.length > 1 ? ` and ${orphans.length - 1} more` : '';
+  return `Records of workspaces that are gone: ${oneLine(first)}${more}. Where one was moved, run "troupe record --from OLD_PATH" in its new place; to remove them: troupe clean --orphans`;
+}
+
 export async function printDiagnosis(found: Diagnosis): Promise<void> {
   const { bold } = colorsFor(process.stdout);
   const plugins = ofPlugins(found);
-  const steps = found.next.map((step, index) => `  ${index + 1}. ${step}`);
+  const steps = found.next.map(
+    (step, index) => `  ${index + 1}. ${visibleText(step)}`
+  );
   const sections = [
     [bold(`troupe ${found.version}`), ...surroundingLines(found)],
     ...found.engines.map(engineLines),
@@ -81,26 +93,35 @@ function surroundingLines(found: Findings): string[] {
   const { green, red, yellow } = colorsFor(process.stdout);
   const { node, config, tmux, workspace, directories, unsafe, squads } = found;
   const nodeText = `${node.version} (needs ${node.required} or newer)`;
-  const configText = config.problem
-    ? red('not valid')
-    : (config.file ?? 'none, defaults are used');
-  const tmuxText = tmux
-    ? `${tmux.version ?? ''} ${tmux.path}`.trim()
-    : yellow('not installed (needed for the orchestrator toolset only)');
   return [
-    line('node', node.ok ? green(nodeText) : red(nodeText)),
+    line('node', nodeText, node.ok ? green : red),
     line('workspace', workspace),
-    line('config', configText),
+    config.problem
+      ? line('config', 'not valid', red)
+      : line('config', config.file ?? 'none, defaults are used'),
     ...directories.map(({ path, state }) =>
       line(
-        path.endsWith('logs') ? 'logs' : '.agents',
-        state === 'not writable' ? red(state) : state
+        directoryNames.get(basename(path)) ?? 'record',
+        directoryText(path, state),
+        state === 'not writable' ? red : undefined
       )
     ),
-    ...(unsafe === null ? [] : [line('state', red('not safe'))]),
-    line('tmux', tmuxText),
-    ...(squads.length > 0 ? [line('squads', red('at fault'))] : [])
+    ...(unsafe === null ? [] : [line('state', 'not safe', red)]),
+    tmux
+      ? line('tmux', `${tmux.version ?? ''} ${tmux.path}`.trim())
+      : line('tmux', noTmux, yellow),
+    ...(squads.length > 0 ? [line('squads', 'at fault', red)] : [])
   ];
+}
+
+const directoryNames = new Map([
+  ['logs', 'logs'],
+  ['.agents', '.agents']
+]);
+
+/** Those in the workspace need no path. */
+function directoryText(path: string, state: string): string {
+  return directoryNames.has(basename(path)) ? state : `${state}, ${path}`;
 }
 
 function engineLines(engine: EngineCheck): string[] {
@@ -111,8 +132,12 @@ function engineLines(engine: EngineCheck): string[] {
   if (kind === 'cli') {
     lines.push(line('program', path ?? `"${engine.command}" is not on PATH`));
     if (path !== null) {
-      lines.push(line('version', version ?? yellow('unknown')));
-      if (tested) lines.push(line('tested', driftText(tested)));
+      lines.push(
+        version === null
+          ? line('version', 'unknown', yellow)
+          : line('version', version)
+      );
+      if (tested) lines.push(driftLine(tested));
       lines.push(line('login', login ?? 'unknown'));
     }
   }
@@ -124,14 +149,18 @@ function engineLines(engine: EngineCheck): string[] {
   }
   const seen = keys.map((key) => `${key.name} (${key.from})`);
   lines.push(line('keys', seen.join(', ') || 'none seen'));
+  const passed = engine.pass_env.map(
+    (one) => `${one.name} (${one.is_set ? 'set' : 'not set'})`
+  );
+  if (passed.length > 0) lines.push(line('passEnv', passed.join(', ')));
   if (engine.next !== null) lines.push(line('next', engine.next));
   return lines;
 }
 
-function driftText({ says, gone }: Drift): string {
+function driftLine({ says, gone }: Drift): string {
   const { red, yellow } = colorsFor(process.stdout);
-  if (gone?.length) return red(says);
-  return says === 'verified' ? says : yellow(says);
+  if (gone?.length) return line('tested', says, red);
+  return line('tested', says, says === 'verified' ? undefined : yellow);
 }
 
 function leftOutLines({ left_out: left }: Findings): string[] {
@@ -149,10 +178,16 @@ function faultLines(faults: PluginFault[]): string[] {
   const { bold, red } = colorsFor(process.stdout);
   return [
     bold('Plugins that do not load'),
-    ...faults.map(({ plugin, problem }) => line(plugin, red(oneLine(problem))))
+    ...faults.map(({ plugin, problem }) => line(plugin, problem, red))
   ];
 }
 
-function line(name: string, text: string): string {
-  return `  ${name.padEnd(10)} ${text}`;
+const noTmux = 'not installed (needed for the orchestrator toolset only)';
+
+function line(
+  name: string,
+  text: string,
+  color: (text: string) => string = String
+): string {
+  return `  ${oneLine(name).padEnd(10)} ${color(oneLine(text))}`;
 }

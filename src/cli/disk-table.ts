@@ -25,7 +25,7 @@ export async function showDisk(
   const { config, store, processes } = host;
   const part = (isIn: (one: Resident) => boolean) =>
     shareOf(residents.filter(isIn));
-  const workers = endedWorkers(store.root, processes);
+  const workers = endedWorkers(host.paths, processes);
   const diffs = join(store.root, 'diffs');
   const shares = {
     at_work: part(({ hold }) => hold === 'at_work'),

@@ -81,7 +81,7 @@ async function checkProgram(
     { prompt: '', access: 'read', cwd: host.config.workspace, asRoot: false },
     { agent_id: 'doctor', depth: 0 },
     tmpdir(),
-    settings.env
+    settings
   );
   const stop = new AbortController();
   // What the project brings may name files of the project.

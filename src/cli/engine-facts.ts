@@ -1,5 +1,5 @@
 import { enforcementOf, toolNameOf } from '../core/engines/engine-registry.ts';
-import { isPlaceholder } from '../core/engines/placeholder.ts';
+import { handedOn } from '../core/engines/environment.ts';
 import type { Host } from '../host.ts';
 import type { Enforcement, Engine } from '../plugin.ts';
 
@@ -19,6 +19,8 @@ export interface EngineFacts {
   access: { read: Enforcement; write: Enforcement; full: Enforcement } | null;
   models: { default: string | null; aliases: Record<string, string> };
   keys: VisibleKey[];
+  /** `passEnv` of the settings. */
+  pass_env: PassedVariable[];
 }
 
 /** A key by name only: its value is nobody's business. */
@@ -26,6 +28,12 @@ export interface VisibleKey {
   name: string;
   /** `environment`, or the path of the key file. */
   from: string;
+}
+
+/** A variable that the user has handed on, without its value. */
+export interface PassedVariable {
+  name: string;
+  is_set: boolean;
 }
 
 export function factsOf(host: Host, engine: Engine): EngineFacts {
@@ -47,7 +55,8 @@ export function factsOf(host: Host, engine: Engine): EngineFacts {
       default: registry.modelOf(engine, undefined) ?? null,
       aliases: engine.models?.aliases ?? {}
     },
-    keys
+    keys,
+    pass_env: passedVariables(host, engine)
   };
 }
 
@@ -77,18 +86,14 @@ function visibleKeys(host: Host, engine: Engine): VisibleKey[] {
     const key = host.keys.find(engine);
     return key ? [{ name: key.name, from: key.from }] : [];
   }
-  const kept = engine.env?.keep ?? [];
-  return Object.entries(process.env)
-    .filter(([, value]) => value && !isPlaceholder(value))
-    .filter(([name]) => isKeyOf(name, kept))
+  const settings = host.registry.settingsOf(engine.name);
+  return Object.entries(handedOn(engine.env, settings))
+    .filter(([name, value]) => value !== '' && secretName.test(name))
     .map(([name]) => ({ name, from: 'environment' }));
 }
 
-function isKeyOf(name: string, patterns: string[]): boolean {
-  const kept = patterns.some((pattern) =>
-    pattern.endsWith('*')
-      ? name.startsWith(pattern.slice(0, -1))
-      : name === pattern
-  );
-  return kept && secretName.test(name);
+function passedVariables({ registry }: Host, engine: Engine): PassedVariable[] {
+  const { passEnv = [] } = registry.settingsOf(engine.name);
+  const given = handedOn({}, { passEnv });
+  return passEnv.map((name) => ({ name, is_set: name in given }));
 }

@@ -1,4 +1,5 @@
 import { HostError } from '../core/errors.ts';
+import { visibleJson } from '../core/visible-text.ts';
 import { hasPrinted, print, tell } from './output.ts';
 import { describeError } from './shared.ts';
 
@@ -10,7 +11,7 @@ export async function tellError(error: unknown, args: string[]): Promise<void> {
   const end = args.indexOf('--');
   const flags = end < 0 ? args : args.slice(0, end);
   if (flags.includes('--json') && !hasPrinted())
-    await print(`${JSON.stringify(errorDocument(error))}\n`);
+    await print(`${visibleJson(errorDocument(error))}\n`);
   tell(describeError(error));
 }
 

@@ -1,5 +1,4 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { RunStore } from '../core/runs/run-store.ts';
@@ -18,7 +17,7 @@ beforeEach(() => {
 afterEach(() => log.workspace.remove());
 
 test('whatever stands in a foreign line, the table shows the others', async () => {
-  const store = new RunStore(join(log.workspace.path, '.agents'));
+  const store = new RunStore(log.workspace.record);
   log.run(1, 2);
   const before = readFileSync(log.path, 'utf8');
   await fc.assert(

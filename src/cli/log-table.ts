@@ -82,7 +82,7 @@ function whatOf(record: JournalRecord): string {
     case 'cancel_requested':
       return record.reason ?? '(no reason given)';
     case 'cleaned':
-      return `${amount(record.bytes)} removed from .agents/spawns/`;
+      return `${amount(record.bytes)} removed from the record`;
     case 'finished': {
       const seconds = duration(record.duration_ms / 1000);
       const effort = [seconds, dollars(record.cost_usd)].filter(Boolean);

@@ -1,14 +1,16 @@
-import { createReadStream } from 'node:fs';
 import picocolors from 'picocolors';
 import type { WorkerStatus } from '../core/orchestrator/records.ts';
-import type { RunStatus } from '../core/runs/run.ts';
-import { onTerminal } from './text.ts';
+import { ownFile } from '../core/runs/own-file.ts';
+import type { Outcome, RunRecord, RunStatus } from '../core/runs/run.ts';
+import type { RunStore } from '../core/runs/run-store.ts';
+import { streamRegular } from '../core/state/regular-file.ts';
+import { visibleJson, visibleText } from '../core/visible-text.ts';
 
 export type Colors = ReturnType<typeof picocolors.createColors>;
 
 /** One line of diagnostics. Results go to `print`. */
 export function tell(message: string): void {
-  process.stderr.write(`troupe: ${onTerminal(message)}\n`);
+  process.stderr.write(`troupe: ${visibleText(message)}\n`);
 }
 
 let isPrinted = false;
@@ -26,43 +28,81 @@ export function print(text: string | Buffer): Promise<void> {
   });
 }
 
+/**
+ * Words that are not ours and hold no colours of ours: visible on a terminal,
+ * untouched in a pipe.
+ */
+export function printWords(text: string): Promise<void> {
+  return print(process.stdout.isTTY ? visibleText(text) : text);
+}
+
 /** One JSON document, as src/cli/json/ says it. */
 export function printJson<Document>(value: Document): Promise<void> {
-  return print(`${JSON.stringify(value, null, 2)}\n`);
+  return print(`${visibleJson(value, 2)}\n`);
+}
+
+/** Prints an agent's answer, which lies in its own folder or is gone. */
+export async function printAnswer(
+  store: Pick<RunStore, 'directoryOf'>,
+  { agent_id: id }: Pick<RunRecord, 'agent_id'>,
+  { result_file: name }: Pick<Outcome, 'result_file'>,
+  offset = 0
+): Promise<void> {
+  const path = ownFile(store.directoryOf(id), name);
+  if (path === undefined) tell(`The file ${name} of agent ${id} is gone.`);
+  else await printFile(path, offset);
 }
 
 /**
  * A text file from a character on, in bounded memory. In a pipe its bytes are
- * untouched; on a terminal what could steer the terminal is left out. A last
- * line without newline gets one.
+ * untouched; on a terminal controls are visible. A last line without newline
+ * gets one.
  */
-export async function printFile(path: string, offset = 0): Promise<void> {
+async function printFile(path: string, offset: number): Promise<void> {
   // Held back, so that the newline is not a write of its own.
   let last: Buffer | undefined;
-  for await (const part of partsOf(path, offset)) {
+  const parts = process.stdout.isTTY ? visibleParts : partsOf;
+  for await (const part of parts(path, offset)) {
     if (part.length === 0) continue;
-    if (last) await printPart(last);
+    if (last) await print(last);
     last = part;
   }
   if (!last) return;
   const isWhole = last.at(-1) === newline[0];
-  await printPart(isWhole ? last : Buffer.concat([last, newline]));
+  await print(isWhole ? last : Buffer.concat([last, newline]));
 }
 
 const newline = Buffer.from('\n');
 
-function printPart(part: Buffer): Promise<void> {
-  return print(process.stdout.isTTY ? onTerminal(part.toString()) : part);
+async function* visibleParts(
+  path: string,
+  offset: number
+): AsyncGenerator<Buffer> {
+  let held = '';
+  for await (const text of textsOf(path, offset)) {
+    const all = held + text;
+    // A newline may follow, and be the first character of the next part.
+    held = all.endsWith('\r') ? '\r' : '';
+    yield Buffer.from(visibleText(all.slice(0, all.length - held.length)));
+  }
+  yield Buffer.from(visibleText(held));
 }
 
 async function* partsOf(path: string, offset: number): AsyncGenerator<Buffer> {
-  const decode = offset > 0 || process.stdout.isTTY;
-  const stream = createReadStream(path, decode ? { encoding: 'utf8' } : {});
+  if (offset > 0)
+    for await (const text of textsOf(path, offset)) yield Buffer.from(text);
+  else
+    for await (const chunk of await streamRegular(path))
+      if (Buffer.isBuffer(chunk)) yield chunk;
+}
+
+async function* textsOf(path: string, offset: number): AsyncGenerator<string> {
   let position = 0;
-  for await (const chunk of stream) {
-    if (Buffer.isBuffer(chunk)) yield chunk;
+  for await (const chunk of await streamRegular(path, {
+    encoding: 'utf8'
+  })) {
     if (typeof chunk !== 'string') continue;
-    yield Buffer.from(chunk.slice(Math.max(0, offset - position)));
+    yield chunk.slice(Math.max(0, offset - position));
     position += chunk.length;
   }
 }

@@ -11,6 +11,7 @@ import { addInit } from './commands/init.ts';
 import { addList } from './commands/list.ts';
 import { addLog } from './commands/log.ts';
 import { addMcpHelp } from './commands/mcp-help.ts';
+import { addRecord } from './commands/record.ts';
 import { addResult } from './commands/result.ts';
 import { addRoles } from './commands/roles.ts';
 import { addRun } from './commands/run.ts';
@@ -41,6 +42,7 @@ export function createProgram(): Command {
   program.commandsGroup('What happened, and what is left of it:');
   addLog(program);
   addClean(program);
+  addRecord(program);
   program.commandsGroup('What there is, and setting it up:');
   addInit(program);
   addTrust(program);

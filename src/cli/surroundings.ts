@@ -1,5 +1,7 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { absolutePath } from '../core/engines/search-path.ts';
+import { orphansIn } from '../core/paths/records.ts';
 import type { Host } from '../host.ts';
 import { probeProgram } from './probe-program.ts';
 import { describeError } from './shared.ts';
@@ -10,6 +12,8 @@ export interface Surroundings {
   directories: DirectoryCheck[];
   /** Why what is ours in the workspace, or the council, may not be used. */
   unsafe: string | null;
+  /** Workspaces that are gone, and have records. */
+  orphans: string[];
   /** Null when it is not installed. */
   tmux: { path: string; version: string | null } | null;
 }
@@ -22,14 +26,15 @@ export interface DirectoryCheck {
 const required = '20.19';
 
 export async function checkSurroundings(host: Host): Promise<Surroundings> {
-  const { workspace } = host.config;
+  const { record, shared, views } = host.paths;
   const { node } = process.versions;
   return {
     node: { version: node, required, ok: isAtLeast(node, required) },
-    directories: ['logs', '.agents'].map((name) =>
-      checkDirectory(join(workspace, name))
+    directories: [views.directory, shared.directory, record].map((path) =>
+      checkDirectory(path)
     ),
     unsafe: checkSafety(host),
+    orphans: orphansIn(host.paths.home).map(({ workspace }) => workspace),
     tmux: await checkTmux(host)
   };
 }
@@ -45,11 +50,17 @@ function checkDirectory(path: string): DirectoryCheck {
   const there = statSync(path, { throwIfNoEntry: false });
   if (there && !there.isDirectory()) return { path, state: 'not writable' };
   try {
-    accessSync(there ? path : dirname(path), constants.W_OK | constants.X_OK);
+    accessSync(there ? path : above(path), constants.W_OK | constants.X_OK);
   } catch {
     return { path, state: 'not writable' };
   }
   return { path, state: there ? 'writable' : 'created when needed' };
+}
+
+/** The next directory above that is there. */
+function above(path: string): string {
+  const next = dirname(path);
+  return existsSync(next) || next === path ? next : above(next);
 }
 
 function checkSafety({ safety }: Host): string | null {
@@ -64,7 +75,7 @@ function checkSafety({ safety }: Host): string | null {
 async function checkTmux(host: Host): Promise<Surroundings['tmux']> {
   const path = host.processes.locate('tmux');
   if (path === undefined) return null;
-  const environment = { PATH: process.env.PATH ?? '' };
+  const environment = { PATH: absolutePath(process.env.PATH ?? '') };
   const answer = await probeProgram(path, ['-V'], environment);
   return { path, version: answer?.stdout.trim() || null };
 }

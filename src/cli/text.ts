@@ -1,17 +1,12 @@
 /** Controls, and marks that turn the direction of text. */
 const unruly =
-  /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
 const colours = /\u001b\[[0-9;]*m/g;
 
 /** A text from outside on one line, harmless on a terminal. */
 export function oneLine(text: string): string {
   return text.replace(colours, '').replace(unruly, ' ').trim();
-}
-
-/** Text for a terminal: lines and tabs stay, what could steer it goes. */
-export function onTerminal(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
 }
 
 /** `0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`. */

@@ -37,6 +37,7 @@ export const hostErrorCodes = [
   'terminal_failed',
   'state_invalid',
   'state_locked',
+  'record_refused',
   'state_unsafe',
   'storage_full',
   'storage_unwritable',
@@ -89,7 +90,7 @@ interface StorageHints {
 const ofWorkspace: StorageHints = {
   full: 'Free some space and call again; nothing was started.',
   unwritable:
-    'Check owner and permissions of logs/ and .agents/ in the workspace, or start with --workspace elsewhere.'
+    'Check its owner and permissions, or set TROUPE_HOME to a directory that can be written.'
 };
 
 /**

@@ -67,6 +67,7 @@ const viewSchema = z.strictObject({
   agent_name: z.string(),
   session_id: z.string(),
   status: z.enum(['active', 'closed']),
+  source: z.literal('agent'),
   request: text.partial({ content: true }).extend({
     id: z.string(),
     created_by: z.string(),

@@ -1,9 +1,9 @@
-import { join } from 'node:path';
-import { Journal, journalPath } from '../core/audit/journal.ts';
+import { Journal } from '../core/audit/journal.ts';
 import { createRedactor } from '../core/audit/redact.ts';
 import type { Outcome, RunRecord } from '../core/runs/run.ts';
 import { makeUp } from './made-up-agents.ts';
 import { outcomeWith, recordWith } from './run-facts.ts';
+import type { TempWorkspace } from './temp-workspace.ts';
 
 export interface Told {
   agent_id: string;
@@ -110,11 +110,13 @@ export const endedAgents: readonly Told[] = [
 ];
 
 /** Puts them on disk and into the journal, as if they had been at work. */
-export function tellAgents(workspace: string, agents: readonly Told[]): void {
-  const logs = join(workspace, 'logs');
+export function tellAgents(
+  workspace: TempWorkspace,
+  agents: readonly Told[]
+): void {
   const journal = new Journal(
-    journalPath(logs),
-    join(workspace, '.agents', 'heads'),
+    workspace.paths.journal,
+    workspace.paths.heads,
     createRedactor([])
   );
   const now = Date.now();
@@ -137,7 +139,7 @@ export function tellAgents(workspace: string, agents: readonly Told[]): void {
       completed_at: endedAt.toISOString()
     });
     const { engine, label, kind, access, enforcement, task } = record;
-    makeUp(workspace, {
+    makeUp(workspace.record, {
       ...record,
       daysAgo: minutesAgo / day,
       ...(read ? { read } : {}),
@@ -147,7 +149,7 @@ export function tellAgents(workspace: string, agents: readonly Told[]): void {
     journal.append(
       {
         ...{ type: 'spawned', agent_id, engine, label, kind, access },
-        ...{ enforcement, task, created_at, cwd: workspace },
+        ...{ enforcement, task, created_at, cwd: workspace.path },
         ...{ model: outcome.model, tools: null, parent: null, continues: null },
         prompt: journal.textOf(task, '')
       },

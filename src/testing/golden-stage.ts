@@ -42,7 +42,7 @@ export async function goldenStage({
     if (path !== undefined) symlinkSync(path, join(workspace.bin, tool));
   }
   const ids = new Map(agents.map(({ agent_id: id }) => [id, id]));
-  if (agents.length > 0) tellAgents(workspace.path, agents);
+  if (agents.length > 0) tellAgents(workspace, agents);
   const command = running ? await startAgent(workspace, ids) : undefined;
   const dismiss = workers ? await startWorkers(workspace) : undefined;
   return {
@@ -113,7 +113,7 @@ async function startAgent(
   );
   await command.says('stderr', /hang/);
   ids.set(id, 'c0000008');
-  const file = join(workspace.path, '.agents/spawns', id, 'record.json');
+  const file = join(workspace.record, 'spawns', id, 'record.json');
   if (!existsSync(file)) throw new Error(`There is no ${file}.`);
   const record: unknown = JSON.parse(readFileSync(file, 'utf8'));
   const created_at = new Date(Date.now() - longAgo * 1000).toISOString();

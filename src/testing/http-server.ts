@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { type RunningCommand, startCommand } from './command-line.ts';
@@ -50,8 +49,8 @@ export async function startHttp(
   };
 }
 
-export function tokenFileOf({ path }: TempWorkspace): string {
-  return join(path, '.agents', 'http', 'token');
+export function tokenFileOf({ paths }: TempWorkspace): string {
+  return paths.token;
 }
 
 export function tokenOf(workspace: TempWorkspace): string {

@@ -7,16 +7,18 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createProcesses } from '../adapters/child-process/processes.ts';
+import { AgentPages } from '../core/audit/agent-page.ts';
 import { IacView } from '../core/audit/iac-view.ts';
 import {
   type FinishedRecord,
   Journal,
-  journalPath,
   type SpawnedRecord
 } from '../core/audit/journal.ts';
 import { JournalFiles } from '../core/audit/journal-files.ts';
 import { createRedactor } from '../core/audit/redact.ts';
 import { Rotation } from '../core/audit/rotation.ts';
+import { identityOf } from '../core/paths/identity.ts';
+import { RunStore } from '../core/runs/run-store.ts';
 import { type ParsedEntry, parseIac } from './iac-parser.ts';
 import { createTempWorkspace } from './temp-workspace.ts';
 
@@ -31,14 +33,18 @@ export function createLog(options: LogOptions = {}) {
   const workspace = createTempWorkspace();
   const redact = createRedactor(options.secrets ?? []);
   const logDirectory = join(workspace.path, 'logs');
-  const path = journalPath(logDirectory);
-  const heads = join(workspace.path, '.agents', 'heads');
+  const { paths } = workspace;
+  const path = paths.journal;
+  const identity = () => identityOf(paths);
+  const runs = new RunStore(paths.record, paths.views.agents);
+  const pages = new AgentPages({ store: runs, identity, redact });
+  const heads = join(workspace.record, 'heads');
   const journal = new Journal(path, heads, redact);
   const newRotation = (maximumBytes = 0, problems: unknown[] = []) =>
     new Rotation({
       journal: path,
       maximumBytes,
-      lock: join(workspace.path, '.agents', 'rotation', 'lock'),
+      lock: join(workspace.record, 'rotation', 'lock'),
       witnesses: createProcesses(workspace.path),
       onProblem: (problem) => problems.push(problem)
     });
@@ -48,9 +54,9 @@ export function createLog(options: LogOptions = {}) {
       ...changes
     };
     return new IacView({
-      journal: path,
-      logDirectory,
-      workspace: workspace.path,
+      paths,
+      identity,
+      pages,
       maximumEntries,
       maximumBytes,
       redact
@@ -58,11 +64,16 @@ export function createLog(options: LogOptions = {}) {
   };
   const read = (name: string) => readFileSync(join(logDirectory, name), 'utf8');
   const store = (id: string, name: string, text: string) => {
-    const relative = `.agents/spawns/${id}/${name}`;
-    const file = join(workspace.path, relative);
+    const relative = `spawns/${id}/${name}`;
+    const file = join(paths.record, relative);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, text);
     return journal.textOf(text, relative);
+  };
+  /** The page of an agent, as it is written at its end. */
+  const page = (id: string) => {
+    mkdirSync(paths.views.agents, { recursive: true });
+    writeFileSync(join(paths.views.agents, `${id}.md`), '');
   };
   const spawn = (
     id: string,
@@ -78,6 +89,7 @@ export function createLog(options: LogOptions = {}) {
     changes: Partial<FinishedRecord> = {}
   ) => {
     const text = store(id, 'result.txt', result);
+    page(id);
     journal.append({ ...finished, agent_id: id, result: text, ...changes });
   };
   /** The entries of IAC.md, newest first. */
@@ -90,6 +102,8 @@ export function createLog(options: LogOptions = {}) {
   return {
     ...{
       workspace,
+      identity,
+      pages,
       logDirectory,
       path,
       heads,
@@ -98,6 +112,8 @@ export function createLog(options: LogOptions = {}) {
       newView,
       newRotation
     },
+    /** All that the journal's current file holds. */
+    journalText: () => readFileSync(path, 'utf8'),
     ...{ read, spawn, finish, entries, archived },
     /** Archives what the journal's file holds. */
     rotate: () => newRotation().run(),

@@ -29,11 +29,7 @@ export interface MadeUp extends Partial<RunRecord> {
 }
 
 /** Puts an agent's folder on disk, as if it had been spawned and had ended. */
-export function makeUp(
-  workspace: string,
-  made: MadeUp,
-  now = Date.now()
-): string {
+export function makeUp(record: string, made: MadeUp, now = Date.now()): string {
   const {
     daysAgo,
     read,
@@ -43,11 +39,10 @@ export function makeUp(
     patch,
     ...rest
   } = made;
-  const { text = 'r'.repeat(bytes), outcome, ...record } = rest;
-  const { agent_id: id } = record;
-  const state = join(workspace, '.agents');
-  const directory = join(state, 'spawns', id);
-  for (const path of [directory, join(state, 'open')])
+  const { text = 'r'.repeat(bytes), outcome, ...asked } = rest;
+  const { agent_id: id } = asked;
+  const directory = join(record, 'spawns', id);
+  for (const path of [directory, join(record, 'open')])
     mkdirSync(path, { recursive: true, mode: 0o700 });
   const write = (name: string, value: string | object) =>
     writeFileSync(
@@ -56,11 +51,11 @@ export function makeUp(
     );
   write(
     'record.json',
-    recordWith({ engine: 'rehearsal', owner: ownProcess, ...record })
+    recordWith({ engine: 'rehearsal', owner: ownProcess, ...asked })
   );
-  write('prompt.txt', record.task ?? 'x');
+  write('prompt.txt', asked.task ?? 'x');
   write('events.jsonl', '');
-  if (daysAgo === null || isOpen) writeFileSync(join(state, 'open', id), '');
+  if (daysAgo === null || isOpen) writeFileSync(join(record, 'open', id), '');
   if (daysAgo === null) return directory;
   write('claim', 'never\n');
   write('result.txt', text);

@@ -143,6 +143,7 @@ export type SeenEvent = z.output<typeof eventSchema>;
 
 const deltaSchema = z.strictObject({
   agent_id: z.string(),
+  source: z.literal('agent').optional(),
   events: z.array(eventSchema),
   last_seq: z.number(),
   more: z.literal(true).optional()

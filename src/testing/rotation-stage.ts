@@ -39,7 +39,7 @@ const { openSync } = fs;
 fs.openSync = (path, ...rest) => {
   const descriptor = openSync(path, ...rest);
   const sign = process.env.STOP_SIGN;
-  if ((rest[0] & fs.constants.O_APPEND) && /logs.iac\\.jsonl$/.test(String(path)) &&
+  if ((rest[0] & fs.constants.O_APPEND) && /.iac\\.jsonl$/.test(String(path)) &&
       sign && fs.existsSync(sign)) {
     fs.unlinkSync(sign);
     process.kill(process.pid, 'SIGSTOP');
@@ -61,7 +61,7 @@ export function createRotationStage(): RotationStage {
     })
   );
   const logs = join(workspace.path, 'logs');
-  const files = new JournalFiles(join(logs, 'iac.jsonl'));
+  const files = new JournalFiles(join(workspace.record, 'iac.jsonl'));
   const paths = () => files.list().filter(({ size }) => size > 0);
   return {
     ...workspace,
@@ -90,7 +90,7 @@ export function createRotationStage(): RotationStage {
         .slice(0, -1)
         .map(({ name }) => name),
     settledBy: (id) => {
-      const path = join(workspace.path, '.agents/spawns', id, 'outcome.json');
+      const path = join(workspace.record, 'spawns', id, 'outcome.json');
       return JSON.parse(readFileSync(path, 'utf8')).settled_by.pid;
     },
     shown: () =>

@@ -23,6 +23,8 @@ export interface Screen {
   text: () => string;
   /** The same with its colours, as escapes. */
   colored: () => string;
+  /** From now on, every byte that programs write to the terminal. */
+  record: () => () => string;
   /** Waits until all of it is to be seen; gives what is. */
   shows: (...what: (string | RegExp)[]) => Promise<string>;
   /** Waits until it is not to be seen any more. */
@@ -98,6 +100,12 @@ export function openScreen(
     },
     text: () => seen(),
     colored: () => seen('-e'),
+    record: () => {
+      const file = join(folder, 'output');
+      writeFileSync(file, '');
+      tmux('pipe-pane', `exec cat >> '${file}'`);
+      return () => readFileSync(file, 'utf8');
+    },
     shows: (...what) =>
       looking(`seen ${what.join(' and ')}`, (text) =>
         what.every((one) => has(text, one))

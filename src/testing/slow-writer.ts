@@ -1,4 +1,11 @@
-import { linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { Journal, type JournalEvent } from '../core/audit/journal.ts';
 import type { TestLog } from './logged-agents.ts';
@@ -11,26 +18,35 @@ export interface SlowWriter {
   writes: (event: JournalEvent) => void;
 }
 
-/** Its path is another name of the file it has opened. */
+/** The file that it has opened moves to its own path while it writes. */
 export function slowWriter(log: TestLog, name: string): SlowWriter {
   const directory = join(log.workspace.path, 'slow-writers');
   const door = join(directory, name);
-  for (const needed of [directory, log.logDirectory])
+  for (const needed of [directory, log.workspace.record])
     mkdirSync(needed, { recursive: true });
   const journal = new Journal(door, log.heads, log.redact);
-  let isOpen = false;
+  let opened: number | undefined;
   const opens = () => {
     writeFileSync(log.path, '', { flag: 'a', mode: 0o600 });
-    rmSync(door, { force: true });
-    linkSync(log.path, door);
-    isOpen = true;
+    opened = statSync(log.path).ino;
   };
   return {
     opens,
     writes: (event) => {
-      if (!isOpen) opens();
+      if (opened === undefined) opens();
+      const path = filesIn(log).find((file) => statSync(file).ino === opened);
+      if (path !== undefined) renameSync(path, door);
       journal.append(event);
-      isOpen = false;
+      if (path !== undefined) renameSync(door, path);
+      opened = undefined;
     }
   };
+}
+
+/** The journal and its segments. */
+function filesIn(log: TestLog): string[] {
+  const archive = log.workspace.paths.segments;
+  const names = existsSync(archive) ? readdirSync(archive) : [];
+  const files = [log.path, ...names.map((name) => join(archive, name))];
+  return files.filter((file) => existsSync(file));
 }

@@ -74,13 +74,17 @@ export function createStepWorkspace(): StepWorkspace {
         path('logs/IAC.md'),
         ...filesIn(path('logs/archive')).filter((name) => /\.md$/.test(name))
       ].map(textOf),
-    verify: () => verifyJournal(path('logs/iac.jsonl'), path('.agents/heads'))
+    verify: () =>
+      verifyJournal(
+        join(workspace.record, 'iac.jsonl'),
+        join(workspace.record, 'heads')
+      )
   };
 }
 
 /** Agents with a process that carries their mark, zombies aside. */
-export function agentsAlive({ path }: TempWorkspace): string[] {
-  const spawns = join(path, '.agents', 'spawns');
+export function agentsAlive({ record }: TempWorkspace): string[] {
+  const spawns = join(record, 'spawns');
   const alive = new Set<string>();
   const pids = processTable()
     .filter((entry) => !entry.zombie)

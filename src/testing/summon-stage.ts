@@ -53,7 +53,7 @@ export function createSummonStage(): SummonStage {
   const council = councilFileOf(workspace);
   const servers: McpClient[] = [];
   const own = (part: string) => join(workspace.bin, `oracle.${part}`);
-  const marksPath = join(workspace.path, '.agents', 'summons');
+  const marksPath = join(workspace.record, 'summons');
   workspace.program('oracle', oracle);
   workspace.write('oracle.mjs', plugin('oracle', 'oracle'));
   workspace.write('absent.mjs', plugin('absent', 'not-on-this-machine'));

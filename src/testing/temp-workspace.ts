@@ -8,6 +8,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Paths, pathsOf } from '../core/paths/paths.ts';
 
 export interface TempWorkspace {
   /** The workspace root. */
@@ -16,8 +17,14 @@ export interface TempWorkspace {
   home: string;
   /** A folder for stand-in programs, to be put first on PATH. */
   bin: string;
+  /** Where its record is, in that HOME, once there is one. */
+  record: string;
+  /** All that troupe keeps for it. */
+  paths: Paths;
   /** Writes a file below the root. */
   write: (name: string, text: string) => string;
+  /** Writes a file into the record. */
+  writeRecord: (name: string, text: string) => string;
   /** Puts a Node program named like a CLI into `bin`. */
   program: (name: string, body: string) => string;
   remove: () => void;
@@ -30,16 +37,22 @@ export function createTempWorkspace(parent = tmpdir()): TempWorkspace {
   const home = join(base, 'home');
   const bin = join(base, 'bin');
   for (const directory of [path, home, bin]) mkdirSync(directory);
+  const paths = pathsOf(path, join(home, '.troupe'));
+  const { record } = paths;
+  const writeBelow = (root: string) => (name: string, text: string) => {
+    const file = join(root, name);
+    mkdirSync(join(file, '..'), { recursive: true });
+    writeFileSync(file, text);
+    return file;
+  };
   return {
     path,
     home,
     bin,
-    write: (name, text) => {
-      const file = join(path, name);
-      mkdirSync(join(file, '..'), { recursive: true });
-      writeFileSync(file, text);
-      return file;
-    },
+    record,
+    paths,
+    write: writeBelow(path),
+    writeRecord: writeBelow(record),
     program: (name, body) => {
       const file = join(bin, name);
       writeFileSync(file, `#!${process.execPath}\n${body}\n`);

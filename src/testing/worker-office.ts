@@ -56,19 +56,22 @@ export async function openOffice(
   const workspace = createTempWorkspace();
   const settings = { backend: 'process', engine: 'mine', ...orchestrator };
   workspace.write('.trouperc.json', JSON.stringify({ orchestrator: settings }));
-  const config = await loadConfig({ workspace: workspace.path }, {});
+  const config = await loadConfig(
+    { workspace: workspace.path },
+    { HOME: workspace.home }
+  );
   const processes = createProcesses(distDirectory());
-  const state = join(workspace.path, '.agents');
+  const { paths } = workspace;
   const closing: (() => void)[] = [];
   const reader = () => {
-    const store = new WorkerStore(state, processes);
+    const store = new WorkerStore(paths, processes);
     closing.push(() => store.close());
     return store;
   };
   let made = 0;
   const master = () => {
     const office = wireOrchestrator(config, {
-      state,
+      paths,
       processes,
       registry: new EngineRegistry(engines.map(guardEngine), {}),
       roles: new RoleRepository(

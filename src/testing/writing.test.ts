@@ -16,11 +16,9 @@ const allowed: Record<string, string> = {
   'plugins/rehearsal-script.ts: mkdir': 'files that its prompt asks for',
   'plugins/rehearsal-script.ts: writeFile': 'files that its prompt asks for',
   'src/adapters/git/compare-trees.ts: open': 'wx, 0600, under a random name',
+  'src/adapters/git/copy-file.ts: open': 'no link, 0600, in a new directory',
   'src/adapters/git/repositories.ts: rename': 'from a random name',
-  'src/adapters/git/shadow.ts: chmod': 'a copy that was just made',
-  'src/adapters/git/shadow.ts: copyFile': 'into a new directory, then 0600',
   'src/adapters/git/shadow.ts: mkdir': '0700, in the folder of an agent',
-  'src/adapters/git/shadow.ts: utimes': 'a copy that was just made',
   'src/adapters/git/take-tree.ts: open': 'only to read',
   'src/adapters/child-process/descriptor-room.ts: open': 'only to read',
   'src/adapters/child-process/supervise.ts: open': 'only to read',
@@ -28,7 +26,6 @@ const allowed: Record<string, string> = {
   'src/cli/init/settings-file.ts: mkdir': "a client's directory, by the mask",
   'src/core/audit/iac-view.ts: open': 'a method of that name',
   'src/core/audit/journal-files.ts: open': 'only to read',
-  'src/core/audit/rotation.ts: open': 'only to have it on disk',
   'src/core/audit/rotation.ts: rename': 'a file of ours, to a claimed name',
   'src/core/audit/view-file.ts: open': 'only to read',
   'src/core/audit/view-file.ts: rename': 'puts a file aside, links as such',
@@ -39,21 +36,20 @@ const allowed: Record<string, string> = {
   'src/core/orchestrator/place-connection.ts: mkdir': '0700, in a new folder',
   'src/core/orchestrator/place-connection.ts: symlink':
     "to the user's own settings, out of a new folder",
+  'src/core/paths/records.ts: rename': "whole records, in the user's directory",
   'src/core/retention/remove-agents.ts: copyFile':
     'exclusive, where no link can be made',
   'src/core/retention/remove-agents.ts: link': 'exclusive',
   'src/core/retention/trash.ts: mkdir': '0700, under a random name',
   'src/core/retention/trash.ts: open': 'a method of that name',
   'src/core/retention/trash.ts: rename': 'into a folder with a random name',
-  'src/core/runs/size-ledger.ts: open': 'only to read',
   'src/core/runs/create-chat.ts: mkdir': '0700, exclusive',
   'src/core/runs/run-files.ts: rename': 'in the folder of an agent',
   'src/core/runs/run-store.ts: rename': 'from a random name',
   'src/core/runs/spare-folders.ts: mkdir':
     '0700, exclusive, under a random name',
   'src/core/runs/spawn-times.ts: open': 'no link, 0600, and only to append',
-  'src/interfaces/http/token.ts: open': 'only to read, and no link',
-  'src/trust/grants.ts: open': 'only to read, and no link'
+  'src/interfaces/http/token.ts: open': 'only to read, and no link'
 };
 
 test('all writing goes through src/core/state, or has a reason', () => {
@@ -81,7 +77,7 @@ test('what adds to a file of ours there never follows a link', () => {
     );
   expect(opened.length).toBeGreaterThan(5);
   const careless = opened.filter(
-    ({ words }) => !/O_NOFOLLOW|O_RDONLY|'r'|'wx'/.test(words)
+    ({ words }) => !/O_NOFOLLOW|O_RDONLY|readFlags|'r'|'wx'/.test(words)
   );
   expect(careless).toEqual([]);
 });

@@ -122,6 +122,20 @@ export const wrongPrograms: [string, object, string, RegExp][] = [
     'passes a model',
     /neither/
   ],
+  [
+    'a switch that the program never sees',
+    {
+      env: { keepIf: { RIGHT_CLOUD: ['CLOUD_*'] }, drop: ['RIGHT_CLOUD'] }
+    },
+    'gets what env.keepIf names',
+    /RIGHT_CLOUD is not handed on/
+  ],
+  [
+    'credentials that no switch holds back',
+    { env: { keepIf: { RIGHT_CLOUD: ['XDG_*'] } } },
+    'gets what env.keepIf names',
+    /while RIGHT_CLOUD is undefined/
+  ],
   ['a number in argv', { args: () => [7] }, 'gives arguments', /\[0\]/],
   [
     'any text as an end',
@@ -177,6 +191,19 @@ export const wrongApis: [string, object, string, RegExp][] = [
     { generate: async () => (await fetch('http://127.0.0.1:9')).json() },
     'asks once',
     /requests/
+  ],
+  [
+    'an address from the environment',
+    {
+      generate: (request: { baseUrl?: string }, tools: never) => {
+        const { RIGHT_KEY_BASE_URL: named, OPENAI_BASE_URL: usual } =
+          process.env;
+        const baseUrl = request.baseUrl ?? named ?? usual;
+        return api.generate({ ...Object(request), baseUrl }, tools);
+      }
+    },
+    'lets no variable',
+    /depends on the environment/
   ],
   [
     'a prompt alone',

@@ -1,16 +1,11 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readFileSync
-} from 'node:fs';
+import { closeSync, fstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { storageError } from '../core/errors.ts';
 import { remove, replaceFile } from '../core/state/atomic-file.ts';
 import { type Digests, digestOf } from '../core/state/digests.ts';
 import { ensureDirectory, namesIn } from '../core/state/directories.ts';
+import { openRegular, ownReadFlags } from '../core/state/regular-file.ts';
 
 /** What a user trusts in one workspace. */
 export interface Grant {
@@ -114,15 +109,13 @@ const storageHints = {
 
 /** @throws Error for a link, and for a file that others own or may write */
 function ownText(path: string): string {
-  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-  const descriptor = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const descriptor = openRegular(path, ownReadFlags);
   try {
     const stats = fstatSync(descriptor);
     const isOurs =
       process.platform === 'win32' ||
       (stats.uid === process.getuid?.() && (stats.mode & 0o022) === 0);
-    if (!stats.isFile() || stats.nlink !== 1 || !isOurs)
-      throw new Error(`${path} is not ours`);
+    if (stats.nlink !== 1 || !isOurs) throw new Error(`${path} is not ours`);
     return readFileSync(descriptor, 'utf8');
   } finally {
     closeSync(descriptor);

@@ -5,6 +5,7 @@ import {
   parseRole
 } from '../core/squads/role-file.ts';
 import {
+  checkDirectory,
   idsIn,
   markOf,
   type Place,
@@ -30,7 +31,7 @@ export async function roleWidenings(
   directories: RoleDirectories
 ): Promise<RoleWidening[]> {
   const { builtin, own } = directories;
-  const ids = builtin === own ? [] : readableIds(own);
+  const ids = builtin === own ? [] : readableIds(directories);
   if (ids.length === 0) return [];
   const builtIn = new Set(idsIn(builtin));
   const found: RoleWidening[] = [];
@@ -44,9 +45,10 @@ export async function roleWidenings(
 }
 
 /** A directory that cannot be read is refused where its roles are needed. */
-function readableIds(directory: string): string[] {
+function readableIds(directories: RoleDirectories): string[] {
   try {
-    return idsIn(directory);
+    checkDirectory(directories);
+    return idsIn(directories.own);
   } catch {
     return [];
   }

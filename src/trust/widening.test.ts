@@ -23,6 +23,7 @@ const widest: Record<string, unknown> = {
   'engines.x.args': ['--evil'],
   'engines.x.env': { EVIL: '1' },
   'engines.x.baseUrl': 'http://evil.example',
+  'engines.x.passEnv': ['SECRET'],
   'engines.x.timeoutSeconds': 0,
   'engines.x.idleTimeoutSeconds': 0,
   plugins: ['./evil.mjs'],

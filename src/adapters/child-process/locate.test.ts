@@ -50,6 +50,18 @@ test('an empty entry on PATH does not mean the working directory', () => {
   }
 });
 
+test('attack: a relative entry on PATH is no place to look for a program', () => {
+  const before = process.cwd();
+  process.chdir(first);
+  try {
+    for (const entry of ['.', './', 'second', '../', './second'])
+      expect(locate('both', entry)).toBeUndefined();
+    expect(locate('both', `.${delimiter}${second}`)).toBe(join(second, 'both'));
+  } finally {
+    process.chdir(before);
+  }
+});
+
 function path(): string {
   return [first, second].join(delimiter);
 }

@@ -1,7 +1,10 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Absolute path of a program on PATH, or undefined when there is none. */
+/**
+ * Absolute path of a program on PATH, or undefined when there is none. Entries
+ * that are empty or relative do not count: they mean the working directory.
+ */
 export function locate(
   command: string,
   path = process.env.PATH ?? ''
@@ -10,9 +13,10 @@ export function locate(
     process.platform === 'win32'
       ? (process.env.PATHEXT ?? '.EXE;.CMD;.BAT').split(';')
       : [''];
-  const folders = isAbsolute(command) ? [''] : path.split(delimiter);
+  const folders = isAbsolute(command)
+    ? ['']
+    : path.split(delimiter).filter((entry) => isAbsolute(entry));
   for (const folder of folders) {
-    if (folder === '' && !isAbsolute(command)) continue;
     for (const extension of extensions) {
       const candidate = `${folder === '' ? command : join(folder, command)}${extension}`;
       if (isProgram(candidate)) return candidate;

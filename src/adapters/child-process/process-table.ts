@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { withAbsolutePath } from '../../core/engines/search-path.ts';
 import { errnoOf } from '../../core/errors.ts';
 import type { ProcessIdentity } from '../../core/runs/run.ts';
 import { isThere, isWindows } from './windows.ts';
@@ -128,6 +129,7 @@ function psEnvironments(): Map<number, string> {
   const environments = new Map<number, string>();
   const output = execFileSync('ps', ['axeww', '-o', 'pid=,command='], {
     encoding: 'utf8',
+    env: withAbsolutePath(process.env),
     maxBuffer: 64 * 1024 * 1024
   });
   for (const line of output.split('\n')) {
@@ -144,7 +146,10 @@ function runPs(...selection: string[]): string {
     'ps',
     [...(selection.length > 0 ? selection : ['-A']), '-o', columns],
     // It tells local time: two servers may live in different zones.
-    { encoding: 'utf8', env: { ...process.env, LC_ALL: 'C', TZ: 'UTC' } }
+    {
+      encoding: 'utf8',
+      env: { ...withAbsolutePath(process.env), LC_ALL: 'C', TZ: 'UTC' }
+    }
   );
 }
 

@@ -80,7 +80,7 @@ size() {
 
 (
   # The agent's PATH is its own affair; we need sleep and wc.
-  PATH=$PATH:/usr/bin:/bin
+  PATH=\${PATH:+$PATH:}/usr/bin:/bin
   trap 'kill -KILL $!; wait; exit 0' TERM
   [ -z "$terminal" ] || trap hung HUP
   left=$wall quiet=0 seen=-1

@@ -150,12 +150,24 @@ describe('left out', () => {
     project.write('logs/app.log', 'x\n');
     project.commit('both');
     const { files } = await project.seen(() => {
-      for (const name of ['IAC.md', 'CONTEXT.md', 'iac.jsonl', 'archive/1'])
+      for (const name of [
+        'IAC.md',
+        'CONTEXT.me.md',
+        'agents/a.md',
+        'archive/1'
+      ])
         project.write(`logs/${name}`, 'ours\n');
-      project.write('.agents/spawns/a/record.json', 'ours\n');
+      for (const name of ['agents', 'council', 'run', 'worktrees'])
+        project.write(`.agents/${name}/a`, 'ours\n');
+      project.write('.agents/notes.md', 'its\n');
+      project.write('.agents/skills/new.md', 'its\n');
       project.write('logs/app.log', 'its\n');
     });
-    expect(files.map(({ path }) => path)).toEqual(['logs/app.log']);
+    expect(files.map(({ path }) => path)).toEqual([
+      '.agents/notes.md',
+      '.agents/skills/new.md',
+      'logs/app.log'
+    ]);
   });
 
   test('are ignored files', async () => {

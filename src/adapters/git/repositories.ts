@@ -1,14 +1,17 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { isAbsolute, join } from 'node:path';
+import { z } from 'zod';
 import type { Comparison, Repositories } from '../../core/changes/ports.ts';
+import { lazily } from '../../core/lazily.ts';
 import {
   readIfThere,
   temporaryName,
   writeNew
 } from '../../core/state/atomic-file.ts';
+import { headOf } from '../../core/state/text-file.ts';
 import { changedFiles, writePatch } from './compare-trees.ts';
-import { absentAs, git } from './run-git.ts';
+import { placeOf, topOf } from './place.ts';
+import { git } from './run-git.ts';
 import { createShadow, shadowAt, shadowGit, withOwnIndex } from './shadow.ts';
 import { isOurs, type Tree, takeTree } from './take-tree.ts';
 import { unflagIndex } from './unflag-index.ts';
@@ -27,17 +30,17 @@ export function createRepositories(): Repositories {
   };
 }
 
-function topOf(directory: string): string | undefined {
-  if (existsSync(join(directory, '.git'))) return directory;
-  const above = dirname(directory);
-  return above === directory ? undefined : topOf(above);
-}
+const rememberedSchema = lazily(() =>
+  z.object({
+    top: z.string().refine(isAbsolute),
+    tree: z.string().regex(/^[0-9a-f]{40,64}$/),
+    /** Settings and patterns of the project that were not used. */
+    omitted: z.array(z.string()).exactOptional()
+  })
+);
 
 /** What is left of a first look; there once that look was whole. */
-interface Remembered {
-  top: string;
-  tree: string;
-}
+type Remembered = z.output<ReturnType<typeof rememberedSchema>>;
 
 const memory = 'troupe.json';
 
@@ -46,8 +49,10 @@ const remember: Repositories['remember'] = async (view, signal) => {
   const shadow = await createShadow(directory, path, signal);
   if (!shadow) return false;
   await unflagIndex(shadow, signal);
+  const { omitted = [] } = shadow;
   const remembered: Remembered = {
     top: shadow.top,
+    ...(omitted.length > 0 ? { omitted } : {}),
     tree: base
       ? await treeOf(shadow, base, signal)
       : (await takeTree(shadow, roots, signal)).id
@@ -71,12 +76,13 @@ const compare: Repositories['compare'] = async (view, patch, limit, signal) => {
   const { shadow: path, roots } = view;
   const text = readIfThere(join(path, memory));
   if (text === undefined) return undefined;
-  const { top, tree: before }: Remembered = JSON.parse(text);
+  const remembered = rememberedSchema().parse(JSON.parse(text));
+  const { top, tree: before, omitted = [] } = remembered;
   const index = temporaryName('index');
   const shadow = await withOwnIndex(shadowAt(path, top), index);
   try {
     const tree = await takeTree(shadow, roots, signal);
-    const unseen = unseenIn(tree, top);
+    const unseen = unseenIn(tree, top, omitted);
     const rest = unseen === undefined ? {} : { unseen };
     if (tree.id === before) return { files: [], total: 0, ...rest };
     const pair = [shadow, before, tree.id] as const;
@@ -94,7 +100,11 @@ const compare: Repositories['compare'] = async (view, patch, limit, signal) => {
 };
 
 /** Places where something may have changed that no comparison shows. */
-function unseenIn({ nested, unreadable }: Tree, top: string) {
+function unseenIn(
+  { nested, unreadable }: Tree,
+  top: string,
+  omitted: string[]
+): string | undefined {
   const parts: string[] = [];
   if (nested.length > 0)
     parts.push(
@@ -104,6 +114,7 @@ function unseenIn({ nested, unreadable }: Tree, top: string) {
     parts.push('Of submodules only their commits were compared.');
   if (unreadable.length > 0)
     parts.push(`Files that cannot be read were left out: ${few(unreadable)}.`);
+  if (omitted.length > 0) parts.push(`Not used: ${few(omitted)}.`);
   return parts.length > 0 ? parts.join(' ') : undefined;
 }
 
@@ -113,22 +124,17 @@ function few(paths: string[]): string {
 }
 
 function hasSubmodules(top: string): boolean {
-  try {
-    return readFileSync(join(top, '.gitmodules'), 'utf8').trim() !== '';
-  } catch {
-    return false;
-  }
+  return headOf(join(top, '.gitmodules'), 65_536).trim() !== '';
 }
 
 const hasUncommitted: Repositories['hasUncommitted'] = async (view, signal) => {
+  const place = await placeOf(view.directory, signal, { withSettings: true });
+  if (!place) return false;
   const args = ['status', '--porcelain', '-z', '--no-renames'];
   const flags = ['--untracked-files=normal', '--ignore-submodules=dirty'];
   const call = { cwd: view.directory, signal };
-  const [status, top] = await Promise.all([
-    git([...args, ...flags], call).catch(absentAs(Buffer.alloc(0))),
-    git(['rev-parse', '--show-toplevel'], call).catch(absentAs(''))
-  ]);
-  const ours = isOurs(top.toString().trimEnd(), view.roots);
+  const status = await git([...args, ...flags], call);
+  const ours = isOurs(place.top, view.roots);
   return status
     .toString('latin1')
     .split('\0')

@@ -73,7 +73,7 @@ describe('two looks work', () => {
     project.view = { ...project.view, directory: root, roots: [root] };
     const { files } = await project.seen(() => {
       project.write('sub/inner.txt', 'y\n');
-      project.write('sub/.agents/spawns/x', 'ours\n');
+      project.write('sub/.agents/agents/x', 'ours\n');
       project.write('readme.txt', 'x\n');
     });
     expect(files.map(({ path }) => path)).toEqual([
@@ -180,7 +180,7 @@ describe('work that is not committed', () => {
     project.write('logs/app.log', 'x\n');
     project.commit('directories');
     expect(await isThere()).toBe(false);
-    for (const ours of ['.agents/open/a', 'logs/IAC.md', 'logs/iac.jsonl'])
+    for (const ours of ['.agents/run/a', 'logs/IAC.md', 'logs/agents/a.md'])
       project.write(ours, 'x\n');
     expect(await isThere()).toBe(false);
     const draft = project.write('draft.txt', 'x\n');

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { withAbsolutePath } from '../../core/engines/search-path.ts';
 import { errnoOf, messageOf } from '../../core/errors.ts';
 import { expectDescriptorRoom } from '../child-process/descriptor-room.ts';
 
@@ -20,11 +21,13 @@ export class GitError extends Error {}
 const maximumBytes = 64 * 1024 * 1024;
 
 /** Between asking git to end and ending it. */
-const killMs = 500;
+const killMs = 300;
 
 /** Programs that a repository's configuration could make git run. */
 const settings = [
   'core.fsmonitor=false',
+  // A project may hold a directory that looks like a repository.
+  'safe.bareRepository=explicit',
   'core.hooksPath=/dev/null',
   'gc.auto=0',
   'maintenance.auto=false'
@@ -94,7 +97,7 @@ function environment(): Record<string, string> {
     allowed.test(name) && value !== undefined ? [[name, value]] : []
   );
   return {
-    ...Object.fromEntries(kept),
+    ...withAbsolutePath(Object.fromEntries(kept)),
     LC_ALL: 'C',
     GIT_TERMINAL_PROMPT: '0',
     GIT_OPTIONAL_LOCKS: '0',

@@ -1,15 +1,14 @@
-import {
-  chmod,
-  copyFile,
-  mkdir,
-  readdir,
-  stat,
-  utimes
-} from 'node:fs/promises';
+import { mkdir, readdir, realpath } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errnoOf } from '../../core/errors.ts';
 import { writeNew } from '../../core/state/atomic-file.ts';
-import { absentAs, GitError, git } from './run-git.ts';
+import { copyRegular } from './copy-file.ts';
+import {
+  inheritSettings,
+  mostPatternBytes,
+  type Setting
+} from './inherited-settings.ts';
+import { type Place, placeOf } from './place.ts';
+import { GitError, git } from './run-git.ts';
 
 /** A repository of ours that borrows a project's files and objects. */
 export interface Shadow {
@@ -19,14 +18,9 @@ export interface Shadow {
   env: Record<string, string>;
   /** Not all of what is committed is in the working directory. */
   isSparse?: boolean;
+  /** Settings and patterns of the project that it does not use. */
+  omitted?: string[];
 }
-
-/**
- * Settings of a project that decide how a file becomes an object. The others
- * are not taken over: an agent may have written them, and some are programs.
- */
-const inherited =
-  '^core\\.(filemode|ignorecase|symlinks|autocrlf|eol|safecrlf|precomposeunicode|checkstat|trustctime|excludesfile|attributesfile|sparsecheckout|sparsecheckoutcone)$';
 
 /**
  * Makes the shadow of the repository around a directory: an index copied from
@@ -39,26 +33,32 @@ export async function createShadow(
   path: string,
   signal: AbortSignal
 ): Promise<Shadow | undefined> {
-  const facts = await factsOf(directory, signal);
-  if (!facts) return undefined;
-  const { top, index, objects, exclude, attributes, format } = facts;
+  const place = await placeOf(directory, signal, {
+    asked: ['--show-object-format', ...asked]
+  });
+  if (!place) return undefined;
+  const [format = '', ...paths] = place.answers;
+  const [index = '', objects = '', ...patterns] = paths.map((found) =>
+    resolve(directory, found)
+  );
   for (const folder of ['objects/info', 'refs', 'info'])
     await mkdir(join(path, folder), { recursive: true, mode: 0o700 });
-  const written = await settingsOf(directory, signal);
+  const { settings, omitted } = await inheritSettings(place, path, signal);
   writeNew(join(path, 'HEAD'), 'ref: refs/heads/none\n');
-  writeNew(join(path, 'config'), configText(format, written));
+  writeNew(join(path, 'config'), configText(format, settings));
+  // Objects of another store come out only by their id, as in git itself.
   writeNew(join(path, 'objects/info/alternates'), `${quoted(objects)}\n`);
-  await Promise.all([
-    copyIfThere(index, join(path, 'index')),
-    copySharedIndexes(dirname(index), path),
-    copyIfThere(exclude, join(path, 'info/exclude')),
-    copyIfThere(attributes, join(path, 'info/attributes'))
-  ]);
-  const isSparse = written.some(
+  await copyIndex(index, path, place);
+  omitted.push(...(await copyPatterns(patterns, path, place)));
+  const isSparse = settings.some(
     ([key, value]) => key === 'core.sparsecheckout' && value === 'true'
   );
-  return { ...shadowAt(path, top), isSparse };
+  return { ...shadowAt(path, place.top), isSparse, omitted };
 }
+
+const asked = ['index', 'objects', 'info/exclude', 'info/attributes'].flatMap(
+  (path) => ['--git-path', path]
+);
 
 /** A shadow that was made before. */
 export function shadowAt(path: string, top: string): Shadow {
@@ -79,7 +79,11 @@ export async function withOwnIndex(
 ): Promise<Shadow> {
   const path = shadow.env.GIT_DIR ?? '';
   const index = join(path, name);
-  await copyIfThere(join(path, 'index'), index);
+  const reason = await copyRegular(join(path, 'index'), index, {
+    within: [await realpath(path)],
+    mostBytes: Number.POSITIVE_INFINITY
+  });
+  if (reason) throw new GitError(`${join(path, 'index')}: ${reason}`);
   return { ...shadow, env: { ...shadow.env, GIT_INDEX_FILE: index } };
 }
 
@@ -100,61 +104,7 @@ export function shadowGit(
   return git([...settings, ...args], { cwd: top, env, signal, ...more });
 }
 
-interface Facts {
-  top: string;
-  index: string;
-  objects: string;
-  exclude: string;
-  attributes: string;
-  format: string;
-}
-
-async function factsOf(
-  directory: string,
-  signal: AbortSignal
-): Promise<Facts | undefined> {
-  const paths = ['index', 'objects', 'info/exclude', 'info/attributes'];
-  const args = paths.flatMap((path) => ['--git-path', path]);
-  const asked = ['--show-toplevel', '--show-object-format', ...args];
-  const call = { cwd: directory, signal };
-  const text = await git(['rev-parse', ...asked], call).catch(
-    absentAs(undefined)
-  );
-  if (!text) return undefined;
-  const lines = text.toString().trimEnd().split('\n');
-  // Rather no answer than one about another place.
-  if (lines.length !== asked.length - paths.length)
-    throw new GitError('the path of the repository holds a line break');
-  const [top = '', format = '', ...found] = lines;
-  const [index = '', objects = '', exclude = '', attributes = ''] = found.map(
-    (path) => resolve(directory, path)
-  );
-  return { top, index, objects, exclude, attributes, format };
-}
-
-async function settingsOf(
-  directory: string,
-  signal: AbortSignal
-): Promise<[key: string, value: string][]> {
-  const call = { cwd: directory, signal };
-  const args = ['config', '-z', '--get-regexp', inherited];
-  const text = await git(args, call).catch((error: unknown) => {
-    // Git says nothing when there is no such setting.
-    if (error instanceof GitError && error.message === 'git exited 1')
-      return Buffer.alloc(0);
-    throw error;
-  });
-  return text
-    .toString()
-    .split('\0')
-    .filter(Boolean)
-    .map((entry) => {
-      const [key = '', ...value] = entry.split('\n');
-      return [key, value.length > 0 ? value.join('\n') : 'true'];
-    });
-}
-
-function configText(format: string, settings: [string, string][]): string {
+function configText(format: string, settings: Setting[]): string {
   const isOld = format === 'sha1';
   return [
     '[core]',
@@ -178,24 +128,40 @@ function quoted(text: string): string {
 }
 
 /** Where an index is split, its other parts lie beside it. */
-async function copySharedIndexes(from: string, to: string): Promise<void> {
-  for (const name of await readdir(from))
-    if (name.startsWith('sharedindex.'))
-      await copyIfThere(join(from, name), join(to, basename(name)));
+async function copyIndex(
+  index: string,
+  to: string,
+  place: Place
+): Promise<void> {
+  const from = dirname(index);
+  const parts = (await readdir(from)).filter((name) =>
+    name.startsWith('sharedindex.')
+  );
+  const terms = {
+    within: [place.own, place.common],
+    mostBytes: Number.POSITIVE_INFINITY
+  };
+  const copy = async (path: string, name: string) => {
+    const reason = await copyRegular(path, join(to, name), terms);
+    // Without it, every file would look new.
+    if (reason) throw new GitError(`${path} was not read: ${reason}`);
+  };
+  await copy(index, 'index');
+  for (const name of parts) await copy(join(from, name), name);
 }
 
-/**
- * A copy as old as its original, in whole seconds: by the age of its index git
- * knows which files could have changed unseen within one tick of the clock.
- */
-async function copyIfThere(from: string, to: string): Promise<void> {
-  try {
-    const { mtimeMs } = await stat(from);
-    await copyFile(from, to);
-    await chmod(to, 0o600);
-    const seconds = Math.floor(mtimeMs / 1000);
-    await utimes(to, seconds, seconds);
-  } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error;
+/** Patterns of the repository. @returns what was left out */
+async function copyPatterns(
+  paths: string[],
+  to: string,
+  { own, common }: Place
+): Promise<string[]> {
+  const terms = { within: [own, common], mostBytes: mostPatternBytes };
+  const omitted: string[] = [];
+  for (const path of paths) {
+    const name = `info/${basename(path)}`;
+    const reason = await copyRegular(path, join(to, name), terms);
+    if (reason) omitted.push(`.git/${name} (${reason})`);
   }
+  return omitted;
 }

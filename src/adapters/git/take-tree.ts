@@ -1,6 +1,6 @@
-import { constants } from 'node:fs';
 import { lstat, open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { ownReadFlags } from '../../core/state/regular-file.ts';
 import { GitError } from './run-git.ts';
 import { type Shadow, shadowGit } from './shadow.ts';
 
@@ -59,11 +59,20 @@ async function differingPaths(
     .map((root) => prefixOf(shadow.top, root))
     .filter((prefix) => prefix !== undefined)
     .map((prefix) => prefix.replace(/[\\*?[]/g, '\\$&'))
-    .flatMap((prefix) => ['-x', `/${prefix}.agents/`]);
+    .flatMap((prefix) =>
+      sharedFolders.flatMap((name) => ['-x', `/${prefix}.agents/${name}/`])
+    );
   const args = ['ls-files', '-z', '-m', '-o', '--exclude-standard'];
   const text = await shadowGit(shadow, [...args, ...excluded], signal);
   return [...new Set(text.toString('latin1').split('\0'))].filter(Boolean);
 }
+
+/** What troupe has in `.agents/`, which may hold files of the project too. */
+const sharedFolders = ['agents', 'council', 'run', 'worktrees'];
+
+const written = new RegExp(
+  `^(\\.agents/(${sharedFolders.join('|')})/|logs/(IAC|CONTEXT)(\\.[^/]*)?\\.md$|logs/(archive|agents)/)`
+);
 
 /** True for what troupe itself writes into a workspace. */
 export function isOurs(
@@ -74,8 +83,6 @@ export function isOurs(
     .map((root) => prefixOf(top, root))
     .filter((prefix) => prefix !== undefined)
     .map((prefix) => Buffer.from(prefix).toString('latin1'));
-  const written =
-    /^(\.agents\/|logs\/(IAC\.md|CONTEXT\.md|iac\.jsonl)$|logs\/archive\/)/;
   return (path) =>
     prefixes.some(
       (prefix) =>
@@ -122,9 +129,11 @@ async function closedTo(top: string, files: string[]): Promise<string[]> {
   const closed = await inBatches(files, async (path) => {
     const file = absolute(top, path);
     const entry = await lstat(file).catch(() => undefined);
-    if (!entry?.isFile()) return undefined;
+    // Git reads links as such, and can store no FIFO, device or socket.
+    if (!entry || entry.isSymbolicLink()) return undefined;
+    if (!entry.isFile()) return entry.isDirectory() ? undefined : path;
     // As git will do it: only that tells for sure.
-    return open(file, constants.O_RDONLY)
+    return open(file, ownReadFlags)
       .then((handle) => handle.close())
       .then(
         () => undefined,

@@ -1,6 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join, relative, resolve, sep } from 'node:path';
 import type { Worktree } from '../../core/changes/ports.ts';
+import { ownReadFlags, readRegular } from '../../core/state/regular-file.ts';
 import { git } from './run-git.ts';
 
 /** What every worktree has, or what holds nothing of anybody's. */
@@ -25,15 +26,25 @@ export async function hasTraces(
     return true;
   for (const name of await filesIn(own)) {
     if (usual.test(name)) continue;
-    const bytes = await readFile(join(own, name));
+    const bytes = bytesOf(join(own, name));
+    if (!bytes) return true;
     const expected =
       name === 'ORIG_HEAD'
         ? Buffer.from(`${base}\n`)
         : // Git gives a new worktree copies of some settings.
-          await readFile(join(common, name)).catch(() => undefined);
+          bytesOf(join(common, name));
     if (!expected?.equals(bytes)) return true;
   }
   return false;
+}
+
+/** Undefined for a file that is not there, or is none that can be read. */
+function bytesOf(path: string): Buffer | undefined {
+  try {
+    return readRegular(path, ownReadFlags);
+  } catch {
+    return undefined;
+  }
 }
 
 async function filesIn(directory: string): Promise<string[]> {

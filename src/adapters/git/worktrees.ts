@@ -2,19 +2,19 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Repositories, Worktree } from '../../core/changes/ports.ts';
+import { placeOf } from './place.ts';
 import { GitError, git } from './run-git.ts';
 import { hasTraces } from './worktree-traces.ts';
 
 export const originOf: Repositories['originOf'] = async (directory, signal) => {
-  const call = { cwd: directory, signal };
-  const ask = async (...args: string[]) =>
-    (await git(['rev-parse', ...args], call)).toString().trimEnd();
-  return {
-    top: await ask('--show-toplevel'),
-    head: await ask('--verify', '--quiet', 'HEAD^{commit}').catch(() => {
-      throw new GitError('it has no commit yet');
-    })
-  };
+  const place = await placeOf(directory, signal, { withSettings: true });
+  if (!place) throw new GitError('it is not a git repository with a work tree');
+  const args = ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'];
+  const head = await git(args, { cwd: directory, signal }).catch(() => {
+    signal.throwIfAborted();
+    throw new GitError('it has no commit yet');
+  });
+  return { top: place.top, head: head.toString().trimEnd() };
 };
 
 /** Worktrees of one repository are made one after the other. */
@@ -58,6 +58,7 @@ function isMomentary(error: unknown): boolean {
 async function add(worktree: Worktree, signal: AbortSignal): Promise<void> {
   const { path, branch, base, origin } = worktree;
   if (existsSync(join(path, '.git'))) return;
+  await checkAnswers(origin, signal);
   const call = { cwd: origin, signal };
   const isThere = await tipOf(worktree, signal);
   // Its folder was deleted by hand: git still knows it.
@@ -72,6 +73,30 @@ async function add(worktree: Worktree, signal: AbortSignal): Promise<void> {
   } catch (error) {
     if (!isThere) await takeBack(worktree, wasThere);
     throw error;
+  }
+}
+
+/** A repository that git can read at all says what it knows within that. */
+const answerMs = 4000;
+
+/**
+ * Making a worktree may take a minute, but not because git waits for a FIFO
+ * among its index, its attributes or its settings.
+ */
+async function checkAnswers(
+  origin: string,
+  signal: AbortSignal
+): Promise<void> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
+  try {
+    const place = await placeOf(origin, limit, { withSettings: true });
+    if (!place)
+      throw new GitError('it is not a git repository with a work tree');
+    const args = ['check-attr', '--cached', '--all', 'file'];
+    await git(args, { cwd: origin, signal: limit });
+  } catch (error) {
+    if (!limit.aborted || signal.aborted) throw error;
+    throw new GitError(`git was not done within ${answerMs / 1000} s`);
   }
 }
 
@@ -121,6 +146,8 @@ async function isUntouched(
   signal: AbortSignal
 ): Promise<boolean> {
   const { path, branch, base } = worktree;
+  // Its agent may have made its `.git` file name another repository.
+  await placeOf(path, signal, { withSettings: true });
   const ask = async (...args: string[]) =>
     (await git(args, { cwd: path, signal })).toString().trim();
   const flags = [

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { withAbsolutePath } from '../../core/engines/search-path.ts';
 import { HostError } from '../../core/errors.ts';
 import { locate } from '../child-process/locate.ts';
 
@@ -102,8 +103,10 @@ function sequence(commands: string[][]): string[] {
 function clientEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const allowed =
     /^(HOME|PATH|SHELL|USER|LOGNAME|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLORTERM|TMPDIR|TMUX_TMPDIR|XDG_\w+|DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|SSH_(AUTH_SOCK|AGENT_PID|CONNECTION)|EDITOR|VISUAL|PAGER)$/;
-  return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => allowed.test(name))
+  return withAbsolutePath(
+    Object.fromEntries(
+      Object.entries(environment).filter(([name]) => allowed.test(name))
+    )
   );
 }
 

@@ -12,6 +12,7 @@ import { policyOf } from '../../retention-config.ts';
 import { agentIdIn } from '../agent-id.ts';
 import { parseAge, parseBytes } from '../amounts.ts';
 import { ask } from '../ask.ts';
+import { cleanOrphans } from '../clean-orphans.ts';
 import { type CleanPlan, makePlan } from '../clean-plan.ts';
 import { planJson, planTable, summaryOf, tellKept } from '../clean-report.ts';
 import { showDisk } from '../disk-table.ts';
@@ -32,6 +33,7 @@ interface CleanFlags extends WorkspaceFlags, JsonFlag {
   keep?: number;
   maxSize?: number;
   workers?: boolean;
+  orphans?: boolean;
   dryRun?: boolean;
   yes?: boolean;
 }
@@ -46,6 +48,10 @@ export function addClean(program: Command): void {
       .option('--keep <count>', 'so many of the newest stay', parseCount)
       .option('--max-size <size>', 'the oldest, until 2GB are left', parseBytes)
       .option('--workers', 'also workers that are over, with their history')
+      .option(
+        '--orphans',
+        'records of workspaces that are gone, and only these'
+      )
       .option('--dry-run', 'only show what would be removed')
       .option('-y, --yes', 'do not ask; needed in a pipe')
       .option('--json', 'print JSON')
@@ -59,7 +65,8 @@ ${examples([
   'troupe clean                          # shows what there is',
   'troupe clean --older-than 30d --dry-run',
   'troupe clean --max-size 2GB --keep 20 --yes',
-  'troupe clean 1a2b3c4d'
+  'troupe clean 1a2b3c4d',
+  'troupe clean --orphans --dry-run'
 ])}`
     )
     .action(async (ids: string[], flags: CleanFlags) =>
@@ -74,6 +81,15 @@ async function clean(
 ): Promise<number> {
   const { store } = host;
   const given = policyIn(flags);
+  if (flags.orphans) {
+    if (given ?? (ids.length > 0 || flags.workers))
+      throw new HostError(
+        'invalid_input',
+        '--orphans removes whole records, and nothing of this workspace.',
+        'Leave out ids, --older-than, --keep, --max-size and --workers.'
+      );
+    return cleanOrphans(host, flags);
+  }
   if (given && ids.length > 0)
     throw new HostError(
       'invalid_input',
@@ -145,7 +161,7 @@ async function carryOut(
 }
 
 async function remove(host: Host, plan: CleanPlan): Promise<CleanPlan> {
-  const { store, journal, processes } = host;
+  const { store, journal, paths, processes } = host;
   const { signal } = catchInterruption();
   const problems: string[] = [];
   const onProblem = (problem: string) => problems.push(problem);
@@ -156,8 +172,8 @@ async function remove(host: Host, plan: CleanPlan): Promise<CleanPlan> {
     tools,
     (trash) => {
       for (const { agentId } of plan.workers)
-        removeWorker(agentId, store.root, trash);
-      if (plan.withWorkers) removeHalves(store.root, trash);
+        removeWorker(agentId, paths, trash);
+      if (plan.withWorkers) removeHalves(paths, trash);
     }
   );
   const isAll = removed.length === plan.agents.length;

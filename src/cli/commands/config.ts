@@ -94,7 +94,8 @@ function whyLeftOut(asked: Asked): string {
 }
 
 function settingsOf({ config, written, overrides }: LoadedConfig): Setting[] {
-  const { workspace, file, onlyEngines, strict, trust, ...settled } = config;
+  const { workspace, home, file, onlyEngines, strict, trust, ...settled } =
+    config;
   return leavesOf(withDefaults(settled)).map(([path, value]) => ({
     path,
     value: isSecret(path) ? '(hidden)' : value,

@@ -33,7 +33,7 @@ export function createCouncil(): Command {
     .addHelpText(
       'after',
       examples([
-        'claude mcp add council -- npx -p troupe council mcp -n claude',
+        'claude mcp add council -- council mcp -n claude',
         'council mcp -n codex -f json'
       ])
     );

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { type Config, loadConfig } from '../../config.ts';
 import { configSchema } from '../../config-schema.ts';
 import { HostError } from '../../core/errors.ts';
+import { troupeHome } from '../../core/paths/troupe-home.ts';
 import { createHost, type Host } from '../../host.ts';
 import { type Trust, trustsAll } from '../../trust/trust.ts';
 import { version } from '../../version.ts';
@@ -103,6 +104,7 @@ async function configOrDefaults(
       engines: {},
       onlyEngines: undefined,
       workspace,
+      home: troupeHome(),
       file: undefined,
       strict: false,
       trust: trustsAll

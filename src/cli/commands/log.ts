@@ -8,7 +8,7 @@ import type { HeadsDocument, VerifyDocument } from '../json/log-document.ts';
 import { lastLines } from '../last-lines.ts';
 import { openBlock } from '../live/agent-block.ts';
 import { logLines, logTable } from '../log-table.ts';
-import { colorsFor, print, printJson, tell } from '../output.ts';
+import { colorsFor, print, printJson, printWords, tell } from '../output.ts';
 import {
   catchInterruption,
   exitWith,
@@ -24,6 +24,7 @@ import {
   withHost
 } from '../shared.ts';
 import { columns } from '../table.ts';
+import { oneLine } from '../text.ts';
 
 interface LogFlags extends WorkspaceFlags, JsonFlag {
   follow?: boolean;
@@ -36,7 +37,7 @@ export function addLog(program: Command): void {
   addWorkspaceFlags(
     program
       .command('log')
-      .description('what happened in the workspace, from logs/iac.jsonl')
+      .description('what happened in the workspace, from the journal')
       .option('-n, --lines <count>', 'how many entries', parseCount, 20)
       .addOption(
         new Option('--follow', 'go on with what happens next').conflicts([
@@ -76,7 +77,7 @@ async function show(host: Host, flags: LogFlags): Promise<number> {
   const { path } = host.journal;
   const interruption = flags.follow ? catchInterruption() : undefined;
   const { lines, newLines } = lastLines(host.journal.files, flags.lines);
-  if (flags.json) await print(asLines(lines));
+  if (flags.json) await printWords(asLines(lines));
   else if (lines.length > 0) await print(logTable(host, lines));
   else if (!flags.follow) tell(`There are no entries in ${path} to show.`);
   return interruption
@@ -103,7 +104,9 @@ async function follow(
       if (block && (lines.length > 0 || look % looksPerShow === 0))
         await block.show(host, await host.tracker.active());
       if (lines.length > 0)
-        await print(json ? asLines(lines) : logLines(host, lines));
+        await (json
+          ? printWords(asLines(lines))
+          : print(logLines(host, lines)));
       await delay(pollMs, undefined, { signal }).catch(() => undefined);
     }
   } finally {
@@ -118,7 +121,7 @@ function asLines(lines: string[]): string {
 
 async function verify(host: Host, { json }: JsonFlag): Promise<number> {
   const { path } = host.journal;
-  const found = await verifyJournal(path, host.headDirectory);
+  const found = await verifyJournal(path, host.paths.heads);
   const { records, heads, torn, faults } = found;
   const [first] = faults;
   process.exitCode = first ? exitCodes.error : exitCodes.done;
@@ -136,12 +139,12 @@ async function verify(host: Host, { json }: JsonFlag): Promise<number> {
   else {
     const { green, red } = colorsFor(process.stdout);
     const verdict = first
-      ? red(`First broken line: ${told(first, path)}`)
+      ? red(`First broken line: ${oneLine(told(first, path))}`)
       : green('Every chain holds.');
-    const count = `${path}: records ${records}, chains ${heads.length}, torn lines ${torn}`;
+    const count = `${oneLine(path)}: records ${records}, chains ${heads.length}, torn lines ${torn}`;
     const more = faults
       .slice(1)
-      .map((fault) => `Also line ${told(fault, path)}\n`);
+      .map((fault) => `Also line ${oneLine(told(fault, path))}\n`);
     await print(`${count}\n${verdict}\n${more.join('')}`);
   }
   return process.exitCode;
@@ -155,7 +158,7 @@ function told({ file, line, problem }: Fault, journal: string): string {
 
 async function heads(host: Host, { json }: JsonFlag): Promise<number> {
   const { path } = host.journal;
-  const { heads } = await verifyJournal(path, host.headDirectory);
+  const { heads } = await verifyJournal(path, host.paths.heads);
   if (json) await printJson<HeadsDocument>({ journal: path, heads });
   else
     await print(

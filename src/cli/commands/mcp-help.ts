@@ -44,7 +44,7 @@ export function addMcpHelp(program: Command): void {
     .addHelpText(
       'after',
       examples([
-        'claude mcp add agents -- npx -y troupe mcp',
+        'claude mcp add agents -- troupe mcp',
         'troupe mcp',
         'troupe mcp --http 8377'
       ])

@@ -1,6 +1,7 @@
 import { type Config, loadConfig } from '../../config.ts';
 import { listOf } from '../../config-overrides.ts';
 import { HostError } from '../../core/errors.ts';
+import { pathsOf } from '../../core/paths/paths.ts';
 import { createHost } from '../../host.ts';
 import { httpSchema, tokenVariable } from '../../http-config.ts';
 import { addressIn } from '../../interfaces/http/address.ts';
@@ -13,7 +14,7 @@ import { isNowhere } from '../../workspace-root.ts';
 import { ownStdout, surviveStrays } from '../own-stdout.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import { takeThreads } from '../take-threads.ts';
-import { checkSquads, flagsOf, refuse, valuesOf } from './mcp.ts';
+import { checkStart, flagsOf, refuse, valuesOf } from './mcp.ts';
 
 /** Serves MCP over HTTP until a signal ends it. */
 export async function runMcpHttp(args: string[]): Promise<void> {
@@ -35,10 +36,10 @@ async function start(args: string[]): Promise<void> {
     values['allow-origin']
   );
   checkServable(config, flags.workspace, flags.agentId);
-  const host = checkSquads(await createHost(config));
+  const host = checkStart(await createHost(config));
   // Who prepared the directory of the token would know it.
   host.safety.check();
-  const token = tokenFor(config.workspace, given);
+  const token = tokenFor(pathsOf(config.workspace).token, given);
   host.keys.hide(token.value);
   let listening: Listening | undefined;
   const life = liveUntilSignal(async () => {

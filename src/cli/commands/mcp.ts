@@ -4,6 +4,7 @@ import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { type Config, hasToolset, loadConfig } from '../../config.ts';
 import type { Flags } from '../../config-overrides.ts';
 import { HostError, messageOf } from '../../core/errors.ts';
+import { prepareRecord } from '../../core/paths/identity.ts';
 import { createHost, type Host } from '../../host.ts';
 import { instructionsFor } from '../../interfaces/mcp/instructions.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
@@ -126,7 +127,7 @@ async function start(
     flags.workspace === undefined &&
     !process.env.CLAUDE_PROJECT_DIR &&
     isNowhere(process.cwd());
-  if (!nowhere) checkSquads(host);
+  if (!nowhere) checkStart(host);
   const relocate = async (server: Server): Promise<Host> => {
     const root = await firstRoot(server);
     const found =
@@ -135,7 +136,7 @@ async function start(
         : loadConfig({ ...flags, workspace: root })
             .then(adjust)
             .then(createHost);
-    const right = await found.then(checkSquads).catch(refuse);
+    const right = await found.then(checkStart).catch(refuse);
     hosts.splice(0, 1, right);
     return right;
   };
@@ -164,9 +165,13 @@ async function start(
   );
 }
 
-/** @throws HostError `config_invalid` when squads could never run */
-export function checkSquads(host: Host): Host {
-  const { config, registry } = host;
+/**
+ * @throws HostError `config_invalid` when the record cannot be written, or
+ *   squads could never run
+ */
+export function checkStart(host: Host): Host {
+  const { config, registry, paths } = host;
+  prepareRecord(paths);
   if (hasToolset(config, 'squad'))
     checkSquadConfig(config.workspace, config, registry.all());
   return host;

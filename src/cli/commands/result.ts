@@ -1,11 +1,10 @@
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import { noteRead } from '../../core/runs/read-mark.ts';
 import { reportRun } from '../../core/runs/report.ts';
 import type { Host } from '../../host.ts';
 import { agentIdIn, noSuchAgent } from '../agent-id.ts';
 import { describeOutcome, exitCodeOf } from '../outcome.ts';
-import { printFile, printJson, tell } from '../output.ts';
+import { printAnswer, printJson, tell } from '../output.ts';
 import { exitWith } from '../process-end.ts';
 import {
   addWorkspaceFlags,
@@ -66,8 +65,7 @@ async function result(
   if (json)
     await printJson(await reportRun(run, host.store, host.tracker, offset));
   else if (run.outcome) {
-    const directory = host.store.directoryOf(id);
-    await printFile(join(directory, run.outcome.result_file), offset);
+    await printAnswer(host.store, run.record, run.outcome, offset);
   }
   if (run.outcome) noteRead(id, host.store);
   if (run.status !== 'completed') tell(describeOutcome(run));

@@ -3,7 +3,7 @@ import { didYouMean } from '../../core/nearest.ts';
 import type { LocatedRole } from '../../core/squads/role-repository.ts';
 import type { Host } from '../../host.ts';
 import { checkRolesDirectory } from '../../squad-config.ts';
-import { print, printJson, tell } from '../output.ts';
+import { print, printJson, printWords, tell } from '../output.ts';
 import { exitWith } from '../process-end.ts';
 import {
   addWorkspaceFlags,
@@ -14,7 +14,6 @@ import {
   withHost
 } from '../shared.ts';
 import { type Cell, type Column, table } from '../table.ts';
-import { onTerminal } from '../text.ts';
 
 interface RolesFlags extends WorkspaceFlags, JsonFlag {
   agentsDirectoryPath?: string;
@@ -75,7 +74,7 @@ async function role(
   if (role) {
     const { body } = role;
     if (json) await printJson({ ...factsOf(role), body });
-    else await print(`${process.stdout.isTTY ? onTerminal(body) : body}\n`);
+    else await printWords(`${body}\n`);
     return exitCodes.done;
   }
   const fault = faults.find((fault) => fault.id === id);

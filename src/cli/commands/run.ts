@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
 import type { Config } from '../../config.ts';
@@ -11,7 +10,7 @@ import type { Host } from '../../host.ts';
 import type { Access, Engine } from '../../plugin.ts';
 import { describeMoment, openBlock } from '../live/agent-block.ts';
 import { describeOutcome } from '../outcome.ts';
-import { colorsFor, printFile, printJson, tell } from '../output.ts';
+import { colorsFor, printAnswer, printJson, tell } from '../output.ts';
 import {
   catchInterruption,
   exitWith,
@@ -194,8 +193,7 @@ async function conclude(
       : (interruption.exitCode() ?? exitCodes.failed);
   const isPrinted = json || interruption.exitCode() === undefined;
   if (json) await printJson(await reportRun(run, host.store, host.tracker));
-  else if (outcome && isPrinted)
-    await printFile(join(host.store.directoryOf(id), outcome.result_file));
+  else if (outcome && isPrinted) await printAnswer(host.store, record, outcome);
   if (isPrinted) noteRead(id, host.store);
   tell(describeOutcome(run));
   return process.exitCode;

@@ -4,9 +4,10 @@ import { thisWitness } from '../../adapters/child-process/processes.ts';
 import type { Config } from '../../config.ts';
 import { HostError } from '../../core/errors.ts';
 import { writePayload } from '../../core/orchestrator/payload.ts';
-import { markServer } from '../../core/orchestrator/server-marks.ts';
 import { WorkerDesk } from '../../core/orchestrator/worker-desk.ts';
 import { WorkerStore } from '../../core/orchestrator/worker-store.ts';
+import { pathsOf } from '../../core/paths/paths.ts';
+import { markProcess } from '../../core/state/process-marks.ts';
 import { checkState, workspacePlaces } from '../../core/state/state-guard.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/lifecycle.ts';
 import { admitted, serve } from '../../interfaces/mcp/server.ts';
@@ -23,7 +24,7 @@ const instructions =
  * @throws HostError `config_invalid`, `unknown_agent`, `state_unsafe`
  */
 export async function serveWorker(
-  { workspace, toolsets, orchestrator }: Config,
+  { workspace, home, toolsets, orchestrator }: Config,
   agentId: string | undefined,
   stdout: Writable
 ): Promise<void> {
@@ -33,10 +34,11 @@ export async function serveWorker(
       'A worker is served with --toolsets worker and --agent-id, both or neither.',
       'agent_create starts workers and gives them their server; nobody else needs one.'
     );
-  const places = workspacePlaces(workspace);
+  const paths = pathsOf(workspace, home);
+  const places = workspacePlaces(paths);
   checkState(places);
   const witness = thisWitness();
-  const store = new WorkerStore(join(workspace, '.agents'), witness);
+  const store = new WorkerStore(paths, witness);
   const { meta, folder, log } = store.get(agentId);
   const desk = new WorkerDesk({
     folder,
@@ -51,7 +53,7 @@ export async function serveWorker(
     keepPayload: (text) => writePayload(text, folder),
     pathOf: (file) => join(folder.public, file)
   }).map((tool) => admitted(tool, () => checkState(places)));
-  const unmark = markServer(folder, witness);
+  const unmark = markProcess(folder.servers, witness);
   const life = liveUntilDisconnect(async () => {
     unmark();
     store.close();

@@ -1,7 +1,7 @@
-import { join } from 'node:path';
 import { builtinEngines, optionalEngines } from '../../../plugins/index.ts';
-import { journalPath } from '../../core/audit/journal.ts';
 import { JournalFiles } from '../../core/audit/journal-files.ts';
+import { pathsOf } from '../../core/paths/paths.ts';
+import { leadsOut } from '../../core/runs/containment.ts';
 import { lastEnded } from '../../core/runs/recent.ts';
 import { RunStore } from '../../core/runs/run-store.ts';
 import { namesIn } from '../../core/state/directories.ts';
@@ -30,8 +30,9 @@ export function agentWords(
   workspace: string,
   which: 'all' | 'at work' | 'ended'
 ): Candidate[] {
-  const store = new RunStore(join(workspace, '.agents'));
-  const journal = new JournalFiles(journalPath(join(workspace, 'logs')));
+  const paths = pathsOf(workspace);
+  const store = new RunStore(paths.record);
+  const journal = new JournalFiles(paths.journal);
   const open = store.openIds().filter((id) => !store.hasOutcome(id));
   const ended = () => lastEnded(journal, store, mostEnded).reverse();
   const ids = [
@@ -46,8 +47,9 @@ export function agentWords(
 }
 
 export function roleWords(workspace: string): Candidate[] {
-  const { builtin, own } = roleDirectoriesOf(workspace, undefined);
-  const ids = [own, builtin].flatMap((directory) =>
+  const { builtin, own, within } = roleDirectoriesOf(workspace, undefined);
+  const directories = leadsOut(within, own) ? [builtin] : [own, builtin];
+  const ids = directories.flatMap((directory) =>
     namesIn(directory).flatMap((name) =>
       name.endsWith('.md') ? [name.slice(0, -'.md'.length)] : []
     )

@@ -55,7 +55,7 @@ export async function planAccess(
   if (!/(^\.trouperc|\.json)$/.test(basename(file)))
     return byHand('is no JSON');
   try {
-    const before = settingsIn(file);
+    const before = settingsIn(file, workspace);
     if (isReadOnly(file)) return byHand('is read-only');
     const mark = /^\uFEFF/.exec(before ?? '')?.[0] ?? '';
     const plain = before?.slice(mark.length);

@@ -1,3 +1,4 @@
+import { withAbsolutePath } from '../../core/engines/search-path.ts';
 import type { Client } from '../clients.ts';
 import type { Entry } from './entry-format.ts';
 
@@ -29,11 +30,11 @@ export function environmentOf(
     key,
     filledIn(String(value), shell, workspace)
   ]);
-  return {
+  return withAbsolutePath({
     ...Object.fromEntries(handed),
     ...(name === 'claude' ? { CLAUDE_PROJECT_DIR: workspace } : {}),
     ...Object.fromEntries(set)
-  };
+  });
 }
 
 /** Without what npm adds, and the folders of programs that it puts first. */

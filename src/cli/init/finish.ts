@@ -103,7 +103,7 @@ async function startOf(
   { workspace }: SetUpContext
 ): Promise<Start | undefined> {
   try {
-    const entry = await entryIn(settingsIn(file), client);
+    const entry = await entryIn(settingsIn(file, workspace), client);
     const isOurs = entry !== undefined && startsTroupe(entry);
     return isOurs ? { client, entry, workspace } : undefined;
   } catch {

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { isObject } from '../../config-overrides.ts';
+import { viewPath } from '../../core/audit/view-file.ts';
+import { ownReadFlags, readRegular } from '../../core/state/regular-file.ts';
+import type { Host } from '../../host.ts';
 import type { StdioSession } from './stdio-session.ts';
 
 /** What the first agent is asked: to look, and to change nothing. */
@@ -63,8 +64,9 @@ export async function delegateFirst(
 }
 
 /** An agent's part of IAC.md; empty when it is not there. */
-export function entryOf(agentId: string, workspace: string): string {
-  const text = readFileSync(join(workspace, 'logs', 'IAC.md'), 'utf8');
+export function entryOf(agentId: string, { paths, identity }: Host): string {
+  const path = viewPath(paths.views.directory, 'IAC', identity());
+  const text = readRegular(path, ownReadFlags).toString('utf8');
   const at = text.indexOf(`\`#${agentId}\``);
   if (at < 0) return '';
   const start = text.lastIndexOf('\n### ', at) + 1;

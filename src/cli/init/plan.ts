@@ -39,7 +39,7 @@ export async function planFor(
     return { client, trace, label, file, before: undefined, edit };
   };
   try {
-    const before = settingsIn(file);
+    const before = settingsIn(file, surroundings.workspace);
     const edit = isRemoval
       ? await withoutEntry(before, client)
       : await withEntry(before, client, launch);

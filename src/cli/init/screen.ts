@@ -1,6 +1,6 @@
+import { visibleText } from '../../core/visible-text.ts';
 import { wrappedLines } from '../live/wrapped-lines.ts';
-import { colorsFor, print, tell } from '../output.ts';
-import { onTerminal } from '../text.ts';
+import { colorsFor, print, printWords, tell } from '../output.ts';
 
 /** Where `init` says what it does. */
 export interface Screen {
@@ -24,10 +24,10 @@ export const plainScreen: Screen = {
   good: tell,
   warn: tell,
   show: (heading, lines) =>
-    print(`${[...(heading ? [heading] : []), ...lines].join('\n')}\n`),
+    printWords(`${[...(heading ? [heading] : []), ...lines].join('\n')}\n`),
   quote: (heading, text) => {
     tell(heading);
-    return print(`${text}\n`);
+    return printWords(`${text}\n`);
   },
   during: (_, work) => work(),
   end: tell
@@ -60,7 +60,7 @@ export function personScreen(clack: Clack): Screen {
       log.message([heading, ...lines.map(painted)].join('\n')),
     quote: async (heading, text) => {
       log.step(heading);
-      await print(`\n${onTerminal(text)}\n\n`);
+      await print(`\n${visibleText(text)}\n\n`);
     },
     during,
     end: (text) => clack.outro(text)
@@ -70,12 +70,12 @@ export function personScreen(clack: Clack): Screen {
 /** Broken at words, so that the bar at the left goes on. */
 function framed(text: string): string {
   const columns = (process.stdout.columns ?? 80) - barColumns;
-  return wrappedLines(text, columns).join('\n');
+  return wrappedLines(visibleText(text), columns).join('\n');
 }
 
 function painted(line: string): string {
   const { green, red, dim } = colorsFor(process.stdout);
-  const text = onTerminal(line);
+  const text = visibleText(line);
   if (text.startsWith('+ ')) return green(text);
   return text.startsWith('- ') ? red(text) : dim(text);
 }

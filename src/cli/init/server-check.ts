@@ -109,7 +109,7 @@ function npmReason(stderr: string): Reason | undefined {
   if (/\bE404\b/.test(stderr))
     return {
       isNpms: true,
-      problem: 'npm finds no package "troupe" in its registry.',
+      problem: 'npm does not find the package in its registry.',
       next: `See which registry npm asks: npm config get registry. ${withoutNpm}`
     };
   const network =

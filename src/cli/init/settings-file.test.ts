@@ -38,7 +38,7 @@ test.each([
   expect(() => carryOut(change, workspace.path)).toThrow(
     `${file} has changed meanwhile.`
   );
-  expect(settingsIn(file)).toBe(now);
+  expect(settingsIn(file, workspace.path)).toBe(now);
 });
 
 test('a file goes with its folder, if that is empty then, but never the workspace', () => {
@@ -69,8 +69,12 @@ test('nothing half-written is left beside a file', () => {
 test('what could not be written back as it was is not read', () => {
   writeFileSync(pathOf('latin'), Buffer.from([0x7b, 0xe4, 0x7d]));
   mkdirSync(pathOf('folder'));
-  expect(() => settingsIn(pathOf('latin'))).toThrow('is no UTF-8 text');
-  expect(() => settingsIn(pathOf('folder'))).toThrow('is no file');
+  expect(() => settingsIn(pathOf('latin'), workspace.path)).toThrow(
+    'is no UTF-8 text'
+  );
+  expect(() => settingsIn(pathOf('folder'), workspace.path)).toThrow(
+    'is no file'
+  );
 });
 
 test('a path is told as short as it is known', () => {

@@ -4,7 +4,6 @@ import {
   constants,
   existsSync,
   mkdirSync,
-  readFileSync,
   readlinkSync,
   realpathSync,
   rmdirSync,
@@ -14,6 +13,8 @@ import {
 import { homedir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { errnoOf, HostError, storageError } from '../../core/errors.ts';
+import { isInside } from '../../core/runs/containment.ts';
+import { readRegular } from '../../core/state/regular-file.ts';
 import { replaceKept } from '../../core/state/replace-kept.ts';
 
 /** A file as it was, and as it is to be; undefined: no file. */
@@ -24,10 +25,16 @@ export interface Change {
 }
 
 /**
- * The text of a file; undefined when there is none.
+ * The text of a file; undefined when there is none. A project may bring a
+ * link to any file of the user's, so its files have to lie inside it.
  * @throws Error when it is none that can be written back as it was
  */
-export function settingsIn(file: string): string | undefined {
+export function settingsIn(
+  file: string,
+  workspace: string
+): string | undefined {
+  if (isInside(workspace, file) && isElsewhere(file, workspace))
+    throw new Error('is a link that leads outside the project');
   if (!existsSync(file)) {
     // To write there would put a file in the place of somebody's link.
     if (isLink(file)) throw new Error('is a link that leads nowhere');
@@ -37,6 +44,10 @@ export function settingsIn(file: string): string | undefined {
   const bytes = bytesOf(file);
   if (!isUtf8(bytes)) throw new Error('is no UTF-8 text');
   return bytes.toString();
+}
+
+function isElsewhere(file: string, workspace: string): boolean {
+  return !isInside(realpathSync(workspace), placeOf(file));
 }
 
 function isLink(file: string): boolean {
@@ -49,7 +60,7 @@ function isLink(file: string): boolean {
 
 function bytesOf(file: string): Buffer {
   try {
-    return readFileSync(file);
+    return readRegular(file);
   } catch (error) {
     throw new Error(`cannot be read (${errnoOf(error) ?? 'unknown'})`);
   }
@@ -101,7 +112,7 @@ export function carryOut(
   { file, before, text }: Change,
   workspace: string
 ): void {
-  if (settingsIn(file) !== before)
+  if (settingsIn(file, workspace) !== before)
     throw new HostError(
       'invalid_input',
       `${file} has changed meanwhile.`,

@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
-import { isTame, troupeLaunch } from './troupe-launch.ts';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { createTempWorkspace } from '../../testing/temp-workspace.ts';
+import { isStale, isTame, troupeLaunch } from './troupe-launch.ts';
 
 const { command, args } = troupeLaunch();
 
@@ -18,4 +21,40 @@ test.each([
   ['with one by variable', { env: { TROUPE_CONFIG: './x.cjs' } }, false]
 ])('an entry %s is tried unasked, or not', (_, more, isTried) => {
   expect(isTame({ command, args, ...more })).toBe(isTried);
+});
+
+/** A package as it lies in a folder. */
+function packageIn(folder: string, about: object): string {
+  const workspace = createTempWorkspace();
+  onTestFinished(() => workspace.remove());
+  const directory = join(workspace.path, folder);
+  mkdirSync(directory, { recursive: true });
+  const file = join(directory, 'package.json');
+  writeFileSync(file, JSON.stringify({ name: '@owner/troupe', ...about }));
+  return directory;
+}
+
+test.each([
+  ['a clone', 'troupe', {}],
+  ['a clone of an unpublished package', 'troupe', { private: true }],
+  ['an unpublished package', 'node_modules/troupe', { private: true }]
+])('%s is started by its path', (_, folder, about) => {
+  const directory = packageIn(folder, about);
+  expect(troupeLaunch(directory)).toEqual({
+    command: 'node',
+    args: [join(directory, 'dist', 'troupe.cjs'), 'mcp']
+  });
+});
+
+test('a published package is started by its name, which stands in package.json alone', () => {
+  const directory = packageIn('node_modules/troupe', {});
+  const launch = { command: 'npx', args: ['-y', '@owner/troupe', 'mcp'] };
+  expect(troupeLaunch(directory)).toEqual(launch);
+});
+
+test('an entry that runs a package of the registry is stale where that is not ours', () => {
+  for (const name of ['troupe', '@other/troupe'])
+    expect(
+      isStale({ command: 'npx', args: ['-y', name, 'mcp'] }, { command, args })
+    ).toBe(true);
 });

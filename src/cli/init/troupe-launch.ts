@@ -1,13 +1,34 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { isObject } from '../../config-overrides.ts';
-import { distDirectory, packageDirectory } from '../../dist-directory.ts';
+import { packageDirectory } from '../../dist-directory.ts';
 import type { Launch } from '../clients.ts';
 
-/** An installed package is found by npx; a clone by where it lies. */
-export function troupeLaunch(): Launch {
-  return /[\\/]node_modules[\\/]/.test(packageDirectory())
-    ? { command: 'npx', args: ['-y', 'troupe', 'mcp'] }
-    : { command: 'node', args: [join(distDirectory(), 'troupe.cjs'), 'mcp'] };
+/**
+ * A package that was installed from the registry is started by npx, by its
+ * name there. A clone is started by its path, and so is a package that is not
+ * published: its name in the registry may be another owner's.
+ */
+export function troupeLaunch(directory = packageDirectory()): Launch {
+  const isInstalled = /[\\/]node_modules[\\/]/.test(directory);
+  const name = isInstalled ? publishedName(directory) : undefined;
+  const program = join(directory, 'dist', 'troupe.cjs');
+  return name === undefined
+    ? { command: 'node', args: [program, 'mcp'] }
+    : { command: 'npx', args: ['-y', name, 'mcp'] };
+}
+
+const metadata = z.object({
+  name: z.string(),
+  private: z.boolean().optional()
+});
+
+/** Of the npm package; undefined while `private` keeps it unpublished. */
+function publishedName(directory: string): string | undefined {
+  const text = readFileSync(join(directory, 'package.json'), 'utf8');
+  const about = metadata.parse(JSON.parse(text));
+  return about.private ? undefined : about.name;
 }
 
 /** Whether an entry is one of ours, whatever was added to it. */
@@ -29,7 +50,7 @@ export function isStale(entry: unknown, launch: Launch): boolean {
   if (wanted.every((word, at) => words[at] === word)) return false;
   const [command, first = ''] = words;
   return command === 'npx'
-    ? words.slice(1, 4).join(' ') === '-y troupe mcp'
+    ? /^-y (@[\w.-]+\/)?troupe mcp$/.test(words.slice(1, 4).join(' '))
     : command === 'node' && program.test(first) && words[2] === 'mcp';
 }
 

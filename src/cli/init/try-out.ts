@@ -71,7 +71,10 @@ export async function tryOut(
     await session.close();
   }
   if (!done) return undefined;
+  const { agent_id: id } = done;
   // What IAC.md says is true before it is shown.
-  await withHost({ workspace }, async () => undefined);
-  return { ...done, entry: entryOf(done.agent_id, workspace) };
+  const entry = await withHost({ workspace }, async (host) =>
+    entryOf(id, host)
+  );
+  return { ...done, entry };
 }

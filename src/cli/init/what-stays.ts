@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { isObject } from '../../config-overrides.ts';
+import { pathsOf } from '../../core/paths/paths.ts';
 import { configHere } from './access-plan.ts';
 import { shortPath } from './settings-file.ts';
 
@@ -10,10 +11,12 @@ import { shortPath } from './settings-file.ts';
  * what agents said. Empty when there is nothing.
  */
 export async function whatStays(workspace: string): Promise<string> {
+  const { record, shared, views } = pathsOf(workspace);
   const parts = [
     ...(await ceilingIn(workspace)),
-    ...(existsSync(join(workspace, 'logs', 'iac.jsonl')) ? ['logs/'] : []),
-    ...(existsSync(join(workspace, '.agents')) ? ['.agents/'] : [])
+    ...(existsSync(join(views.directory, 'IAC.md')) ? ['logs/'] : []),
+    ...(existsSync(shared.directory) ? ['.agents/'] : []),
+    ...(existsSync(record) ? [`the record in ${record}`] : [])
   ];
   const last = parts.pop();
   return parts.length === 0 ? (last ?? '') : `${parts.join(', ')} and ${last}`;

@@ -23,6 +23,9 @@ const member = {
   chatId: z.string().nullable().optional()
 };
 
+/** The words beside it are an agent's, not instructions. */
+const source = z.literal('agent');
+
 /** An agent that has not ended. */
 const activeAgent = z.strictObject({
   agent_id: z.string(),
@@ -30,6 +33,7 @@ const activeAgent = z.strictObject({
   ...member,
   status: z.enum(['queued', 'running']),
   elapsed_seconds: z.number(),
+  source: source.optional(),
   progress: z.string().optional(),
   message: z.string()
 });
@@ -42,6 +46,7 @@ const endedAgent = z.strictObject({
   model: z.string(),
   success: z.boolean(),
   status: ended,
+  source,
   error: z.string().nullable(),
   error_code: z.string().nullable(),
   full_output: z.string().describe('the file with the whole answer'),

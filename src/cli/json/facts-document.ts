@@ -18,7 +18,8 @@ const engine = {
     default: z.string().nullable(),
     aliases: z.record(z.string(), z.string())
   }),
-  keys: z.array(z.strictObject({ name: z.string(), from: z.string() }))
+  keys: z.array(z.strictObject({ name: z.string(), from: z.string() })),
+  pass_env: z.array(z.strictObject({ name: z.string(), is_set: z.boolean() }))
 };
 
 /** `engines`. */
@@ -96,6 +97,7 @@ export const doctorDocument = z.strictObject({
     })
   ),
   unsafe: z.string().nullable(),
+  orphans: z.array(z.string()),
   tmux: z
     .strictObject({ path: z.string(), version: z.string().nullable() })
     .nullable(),

@@ -17,6 +17,7 @@ import {
 } from './facts-document.ts';
 import { initDocument } from './init-document.ts';
 import { headsDocument, logLine, verifyDocument } from './log-document.ts';
+import { orphansDocument, recordDocument } from './record-document.ts';
 import {
   trustDocument,
   trustListDocument,
@@ -38,6 +39,7 @@ export const outputDocuments = {
   cancel: cancelDocument,
   clean: cleanDocument,
   clean_disk: diskDocument,
+  clean_orphans: orphansDocument,
   config: configDocument,
   doctor: doctorDocument,
   engines: enginesDocument,
@@ -47,6 +49,7 @@ export const outputDocuments = {
   log: logLine,
   log_head: headsDocument,
   log_verify: verifyDocument,
+  record: recordDocument,
   result: resultDocument,
   role: roleDocument,
   roles: rolesDocument,

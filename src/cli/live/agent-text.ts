@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import { changesOf } from '../../core/changes/change-file.ts';
 import type { Worker } from '../../core/orchestrator/worker-store.ts';
+import { ownFile } from '../../core/runs/own-file.ts';
 import { noteRead } from '../../core/runs/read-mark.ts';
 import type { Outcome, Run } from '../../core/runs/run.ts';
 import { readSlice } from '../../core/state/text-file.ts';
@@ -69,11 +69,12 @@ async function endedText(
 ): Promise<Told> {
   const { record } = run;
   const directory = store.directoryOf(record.agent_id);
-  const { text, totalChars } = await readSlice(
-    join(directory, outcome.result_file),
-    0,
-    mostChars
-  ).catch(() => ({ text: 'The file with its answer is gone.', totalChars: 0 }));
+  const path = ownFile(directory, outcome.result_file);
+  const gone = { text: 'The file with its answer is gone.', totalChars: 0 };
+  const { text, totalChars } =
+    path === undefined
+      ? gone
+      : await readSlice(path, 0, mostChars).catch(() => gone);
   const rest = totalChars - text.length;
   const facts = [
     `asked: ${oneLine(record.task)}`,

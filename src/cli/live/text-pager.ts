@@ -1,6 +1,7 @@
+import { visibleText } from '../../core/visible-text.ts';
 import { colorsFor } from '../output.ts';
 import { describeError } from '../shared.ts';
-import { oneLine, onTerminal, shorten } from '../text.ts';
+import { oneLine, shorten } from '../text.ts';
 import type { AgentText } from './agent-text.ts';
 import { moved } from './scrolling.ts';
 import type { Size } from './size.ts';
@@ -29,7 +30,7 @@ export class TextPager {
       try {
         const { title, text } = await this.source.read();
         this.#title = oneLine(title);
-        this.#text = onTerminal(text);
+        this.#text = visibleText(text);
       } catch (error) {
         this.#text = describeError(error);
       }

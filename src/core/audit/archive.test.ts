@@ -143,7 +143,7 @@ test('a journal that was replaced is shown from its beginning', async () => {
   const view = log.newView();
   log.run(0, 25);
   await view.render([], noon);
-  log.workspace.write('logs/iac.jsonl', '');
+  log.workspace.writeRecord('iac.jsonl', '');
   log.run(100, 103);
 
   await view.render([], noon);

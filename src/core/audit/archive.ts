@@ -1,8 +1,8 @@
-import { join } from 'node:path';
+import type { RecordIdentity } from '../paths/identity.ts';
 import { ensureDirectory } from '../state/directories.ts';
-import { replaceInParts } from '../state/replace-in-parts.ts';
 import { tailOf } from '../state/text-file.ts';
 import type { JournalWindow, NumberedEntry } from './journal-window.ts';
+import { markOf, replaceView, viewPath } from './view-file.ts';
 
 /** Entries in one archive file. */
 export const archiveEntries = 100;
@@ -66,13 +66,14 @@ export function chunksToWrite(
  */
 export async function writeArchive(
   directory: string,
+  identity: RecordIdentity,
   chunk: Chunk,
   journalBytes: () => number,
   render: () => Promise<Buffer[]>
 ): Promise<void> {
   const { first, end, offset } = chunk;
-  const name = `IAC-${number(first + 1)}-${number(first + archiveEntries)}.md`;
-  const path = join(directory, name);
+  const stem = archiveStem(first);
+  const path = viewPath(directory, stem, identity);
   const isWanted = () => {
     const there = footerIn(path);
     return !(
@@ -86,12 +87,25 @@ export async function writeArchive(
   const texts = await render();
   ensureDirectory(directory);
   const parts = [
-    '# Inter-Agent Communication: archive\n\n---\n\n',
+    `# Inter-Agent Communication: archive\n\n${markOf(path, stem, identity)}\n\n---\n\n`,
     ...inLines(texts),
     `\n<!-- troupe: journal ${offset} bytes, entries to ${end} -->\n`
   ];
   // Somebody may have put his there meanwhile.
-  await replaceInParts(path, parts, isWanted);
+  await replaceView(path, parts, identity, isWanted);
+}
+
+/** The archive file of the entries from `first` on, without its ending. */
+function archiveStem(first: number): string {
+  return `IAC-${number(first + 1)}-${number(first + archiveEntries)}`;
+}
+
+/** Archive files that are whole once an entry is the oldest in IAC.md. */
+export function archivedBefore(oldest: number): string[] {
+  const chunks = Math.ceil(oldest / archiveEntries);
+  return Array.from({ length: chunks }, (_, n) =>
+    archiveStem(n * archiveEntries)
+  );
 }
 
 /** With a newline between two of them. */

@@ -34,8 +34,9 @@ function createViews(
 ): AuditViews {
   return new AuditViews({
     journal: log.journal,
-    logDirectory: log.logDirectory,
-    workspace: log.workspace.path,
+    paths: log.workspace.paths,
+    identity: log.identity,
+    pages: log.pages,
     maximumEntries: 200,
     maximumBytes: 4 * 1024 * 1024,
     redact: log.redact,
@@ -196,11 +197,11 @@ test('a clock that was set back does not stop the rendering', async () => {
 test('a failed rendering is told, and the next one is tried', async () => {
   const views = createViews();
   log.spawn(agentId(1), 'x');
-  log.workspace.write('logs/IAC.md/in-the-way', '');
+  log.workspace.write('logs', 'a file in the way');
   await views.refresh();
   expect(onProblem).toHaveBeenCalledTimes(1);
 
-  rmSync(join(log.logDirectory, 'IAC.md'), { recursive: true });
+  rmSync(log.logDirectory);
   await views.refresh();
 
   expect(log.entries()).toHaveLength(1);

@@ -1,11 +1,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { soon } from '../soon.ts';
-import { type ActiveAgent, writeContext } from './context-view.ts';
+import { type ActiveAgent, contextPath, writeContext } from './context-view.ts';
 import { IacView, type IacViewOptions } from './iac-view.ts';
 import type { Journal } from './journal.ts';
 import type { Rotation } from './rotation.ts';
 
-export interface AuditViewsOptions extends Omit<IacViewOptions, 'journal'> {
+export interface AuditViewsOptions extends IacViewOptions {
   journal: Journal;
   /** Without it the journal grows for ever. */
   rotation?: Rotation;
@@ -29,14 +29,13 @@ export class AuditViews {
 
   constructor(options: AuditViewsOptions) {
     this.#options = options;
-    this.#iac = new IacView({ ...options, journal: options.journal.path });
+    this.#iac = new IacView(options);
   }
 
   /** Something changed: renders soon, at most once a second. */
   touch(): void {
     if (this.#timer) return;
-    const file = statSync(this.#iac.path, { throwIfNoEntry: false });
-    const age = file ? Math.abs(Date.now() - file.mtimeMs) : intervalMs;
+    const age = this.#age();
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined;
@@ -45,6 +44,14 @@ export class AuditViews {
       Math.max(20, intervalMs - age - 100)
     );
     this.#timer.unref();
+  }
+
+  /** Milliseconds since IAC.md was written. */
+  #age(): number {
+    const { paths } = this.#options;
+    if (!existsSync(paths.record)) return intervalMs;
+    const file = statSync(this.#iac.path, { throwIfNoEntry: false });
+    return file ? Math.abs(Date.now() - file.mtimeMs) : intervalMs;
   }
 
   /** Renders now what is not shown yet. Never rejects: it tells onProblem. */
@@ -58,12 +65,14 @@ export class AuditViews {
 
   /** Moved away while it was written to, it has no problem. */
   #report(problem: unknown): void {
-    const { workspace, onProblem } = this.#options;
-    if (existsSync(workspace)) onProblem(problem);
+    const { paths, onProblem } = this.#options;
+    if (existsSync(paths.workspace)) onProblem(problem);
   }
 
   async #render(): Promise<void> {
-    const { logDirectory, workspace } = this.#options;
+    const { paths, identity } = this.#options;
+    // Without a record there is nothing to show, and nothing is made.
+    if (!existsSync(paths.record)) return;
     const active = await this.#options.active();
     const ids = active
       .map(({ agent_id, queued }) => `${agent_id}${queued ? '?' : ''}`)
@@ -74,14 +83,15 @@ export class AuditViews {
     const same = isFirst
       ? ids === '' && !this.#iac.showsSomebody()
       : ids === this.#shownActive;
-    const isShown = same && shown.isShown;
+    const context = contextPath(paths.views.directory, identity());
+    const isShown = same && shown.isShown && existsSync(context);
     if (shown.size === 0 && active.length === 0 && !this.#iac.exists()) return;
     // Moved away under us: it does not come back by our hand.
-    if (!existsSync(workspace)) return;
+    if (!existsSync(paths.workspace)) return;
     if (isShown && !isFirst) return;
     const clean = active.map((agent) => this.#clean(agent));
     // Before IAC.md, whose last line says that both are up to date.
-    await writeContext(logDirectory, clean);
+    await writeContext(paths.views.directory, identity(), clean);
     if (!isShown) await this.#iac.render(clean);
     this.#shownActive = ids;
   }

@@ -1,7 +1,7 @@
-import { join } from 'node:path';
+import type { RecordIdentity } from '../paths/identity.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { oneLine, utc } from './entry.ts';
-import { replaceView, viewMark } from './view-file.ts';
+import { markOf, replaceView, viewPath } from './view-file.ts';
 
 export interface ActiveAgent {
   agent_id: string;
@@ -36,27 +36,35 @@ export function activeTable(active: ActiveAgent[]): string {
   ].join('\n');
 }
 
+const stem = 'CONTEXT';
+
+/** `logs/CONTEXT.md`, as far as it is made from this record. */
+export function contextPath(directory: string, identity: RecordIdentity) {
+  return viewPath(directory, stem, identity);
+}
+
 /** `logs/CONTEXT.md`: who is at work now, rebuilt from what is alive. */
 export async function writeContext(
-  logDirectory: string,
+  directory: string,
+  identity: RecordIdentity,
   active: ActiveAgent[],
   now = new Date()
 ): Promise<void> {
-  ensureDirectory(logDirectory);
-  await replaceView(join(logDirectory, 'CONTEXT.md'), [
-    [
-      '# Agent Context',
-      '',
-      `${viewMark}; changes made here are lost.`,
-      '',
-      `**Last updated:** ${utc(now.toISOString())}`,
-      '',
-      '## Active Agents',
-      '',
-      activeTable(active.filter(({ queued }) => !queued)),
-      '',
-      'What agents did before is in [IAC.md](IAC.md).',
-      ''
-    ].join('\n')
-  ]);
+  ensureDirectory(directory);
+  const path = contextPath(directory, identity);
+  const text = [
+    '# Agent Context',
+    '',
+    markOf(path, stem, identity),
+    '',
+    `**Last updated:** ${utc(now.toISOString())}`,
+    '',
+    '## Active Agents',
+    '',
+    activeTable(active.filter(({ queued }) => !queued)),
+    '',
+    'What agents did before is in [IAC.md](IAC.md).',
+    ''
+  ].join('\n');
+  await replaceView(path, [text], identity);
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ParsedEntry } from '../../testing/iac-parser.ts';
 import { agentId, createLog } from '../../testing/logged-agents.ts';
+import { visibleText } from '../visible-text.ts';
 import { oneLine } from './entry.ts';
 import { createRedactor } from './redact.ts';
 
@@ -65,7 +66,7 @@ const agent = fc.record({
   ended: fc.boolean()
 });
 
-test('whatever is said and however it ends, entries parse back exactly', async () => {
+test('whatever is said and however it ends, entries parse back with their controls visible', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(agent, { minLength: 1, maxLength: 4 }),
@@ -111,17 +112,20 @@ function check(entry: ParsedEntry, agent: Agent | undefined): void {
   }
   const failed = agent.status !== 'completed' && error;
   if (failed)
-    expect(entry.errorBlock?.text ?? entry.error ?? '').toBe(wellFormed(error));
+    expect(entry.errorBlock?.text ?? entry.error ?? '').toBe(shown(error));
   if (result !== '') expect(entry.output).toEqual(as(result));
 }
 
 function as(text: string) {
-  return { chars: text.length, text: wellFormed(text) };
+  return { chars: text.length, text: shown(text) };
 }
 
-/** Half a surrogate pair has no UTF-8: it is U+FFFD in every file. */
-function wellFormed(text: string): string {
-  return Buffer.from(text).toString('utf8');
+/**
+ * Controls are visible. Half a surrogate pair has no UTF-8: it is U+FFFD in
+ * every file.
+ */
+function shown(text: string): string {
+  return visibleText(Buffer.from(text).toString('utf8'));
 }
 
 test.each([
@@ -129,9 +133,9 @@ test.each([
   ['a fence longer than any', `${'`'.repeat(40)}\n---\n`],
   ['a trailing newline', 'text\n\n'],
   ['nothing but a newline', '\n'],
-  ['CRLF', 'a\r\nb\r'],
   ['an end of details', '</details>\n\n---\n\n### 🤖 y\n'],
-  ['replacement patterns', "$1 $& $` $' \\g<1> \\0"]
+  ['replacement patterns', "$1 $& $` $' \\g<1> \\0"],
+  ['a direction mark written out', '\\u202e ␛[31m']
 ])('%s comes back as it was', async (_, prompt) => {
   const log = createLog();
   log.spawn(agentId(1), prompt, { task: prompt });
@@ -156,7 +160,7 @@ test('above 50,000 characters the two ends are shown, and where the rest is', as
   expect(entry?.input.text).toBe(exact);
   expect(entry?.output?.chars).toBe(50_102);
   expect(entry?.output?.text).toBe(
-    `${'a'.repeat(24_999)}\n\n… 104 characters left out; the whole text is in .agents/spawns/00000001/result.txt …\n\n${'z'.repeat(24_999)}`
+    `${'a'.repeat(24_999)}\n\n… 104 characters left out; the whole text is in spawns/00000001/result.txt …\n\n${'z'.repeat(24_999)}`
   );
   log.workspace.remove();
 });
@@ -188,11 +192,11 @@ test('a secret at either cut of a long text is masked whole', async () => {
 test('a text whose file is gone says so', async () => {
   const log = createLog();
   log.spawn(agentId(1), 'p'.repeat(20_000));
-  rmSync(`${log.workspace.path}/.agents/spawns`, { recursive: true });
+  rmSync(`${log.workspace.record}/spawns`, { recursive: true });
   await log.newView().render([]);
 
   expect(log.entries()[0]?.input.text).toBe(
-    '(the text was in .agents/spawns/00000001/prompt.txt, which is gone)'
+    '(the text was in spawns/00000001/prompt.txt, which is gone)'
   );
   log.workspace.remove();
 });

@@ -1,4 +1,5 @@
 import { readEnds } from '../state/text-file.ts';
+import { visibleText } from '../visible-text.ts';
 import type { FinishedRecord, JournalText, SpawnedRecord } from './journal.ts';
 import { longestSecret, type Redact } from './redact.ts';
 
@@ -20,18 +21,19 @@ const titleChars = 80;
  * An agent's entry in IAC.md. Texts from outside stand either inside a fence
  * longer than any run of backticks in them, or on one line with everything
  * that could mean something to markdown made harmless, so none can forge,
- * split or break an entry.
+ * split or break an entry. Controls in a fence are visible and steer nothing.
  */
 export async function renderEntry(
   entry: Entry,
-  workspace: string,
-  redact: Redact
+  record: string,
+  redact: Redact,
+  pages = 'agents'
 ): Promise<string> {
   const { spawned, finished } = entry;
-  const load = (text: JournalText) => textOf(text, entry, workspace, redact);
+  const load = (text: JournalText) => textOf(text, entry, record, redact);
   const parts = [
     `### 🤖 ${oneLine(spawned.task, titleChars) || '(no words)'}`,
-    `${finished ? endOf(finished) : beginOf(entry)} | ${factsOf(spawned, finished)}`,
+    `${finished ? endOf(finished) : beginOf(entry)} | ${factsOf(entry, pages)}`,
     '',
     block('📥 Input', spawned.prompt.chars, await load(spawned.prompt))
   ];
@@ -76,8 +78,8 @@ function causeOf(error: string): string {
 }
 
 function factsOf(
-  spawned: SpawnedRecord,
-  finished: FinishedRecord | undefined
+  { spawned, finished, cleanedAt }: Entry,
+  pages: string
 ): string {
   const model = finished?.model ?? spawned.model ?? 'default';
   const facts = [
@@ -98,11 +100,14 @@ function factsOf(
   }
   if (spawned.parent)
     facts.push(`Spawned by: \`#${oneLine(spawned.parent, 20)}\``);
+  if (finished && !cleanedAt)
+    facts.push(`[Page](${pages}/${spawned.agent_id}.md)`);
   return facts.join(' | ');
 }
 
-function block(title: string, chars: number, text: string): string {
-  const fence = '`'.repeat(Math.max(3, longestTicks(text) + 1));
+function block(title: string, chars: number, words: string): string {
+  const text = visibleText(words);
+  const fence = fenceFor([text]);
   return [
     '<details>',
     `<summary>${title} (${chars} chars)</summary>`,
@@ -114,6 +119,13 @@ function block(title: string, chars: number, text: string): string {
     '</details>',
     ''
   ].join('\n');
+}
+
+/** A fence that is longer than any run of backticks in the texts. */
+export function fenceFor(texts: string[]): string {
+  // A run may reach from one text into the next.
+  const longest = texts.reduce((sum, text) => sum + longestTicks(text), 0);
+  return '`'.repeat(Math.max(3, longest + 1));
 }
 
 function errorBlock(error: string, { finished, cleanedAt }: Entry): string {
@@ -129,7 +141,7 @@ function errorBlock(error: string, { finished, cleanedAt }: Entry): string {
 async function textOf(
   text: JournalText,
   { cleanedAt }: Entry,
-  workspace: string,
+  record: string,
   redact: Redact
 ): Promise<string> {
   if (text.text !== undefined) return text.text;
@@ -137,7 +149,7 @@ async function textOf(
   try {
     // More than is shown, so that a secret across a cut is known as one.
     const reach = endChars + longestSecret;
-    const file = `${workspace}/${path}`;
+    const file = `${record}/${path}`;
     const ends = await readEnds(file, reach, reach, text.chars);
     const { head, tail, totalChars } = ends;
     if (totalChars <= 2 * endChars) return redact(head + tail);

@@ -1,24 +1,26 @@
 import { type ActiveAgent, activeTable } from './context-view.ts';
 import { utc } from './entry.ts';
-import { viewMark } from './view-file.ts';
 
 /** What stands above the entries of IAC.md. */
 export function headerOf({
   active,
   today,
   maximumEntries,
-  now
+  now,
+  mark
 }: {
   active: ActiveAgent[];
   /** The table of the day's totals. */
   today: string;
   maximumEntries: number;
   now: Date;
+  /** Names the record it is made from. */
+  mark: string;
 }): string {
   return [
     '# Inter-Agent Communication (IAC)',
     '',
-    `${viewMark} from \`iac.jsonl\`; changes made here are lost.`,
+    mark,
     '',
     `**Last updated:** ${utc(now.toISOString())}`,
     '',

@@ -34,7 +34,8 @@ test('entries stand newest first, with what they were and how they ended', async
   expect(first?.facts).toEqual([
     '2026-11-21 08:11:25 UTC',
     'Tools: Bash, Read',
-    'Access: full (enforced)'
+    'Access: full (enforced)',
+    '[Page](agents/00000001.md)'
   ]);
   expect(second).toMatchObject({
     done: false,

@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
-import { ensureDirectory } from '../state/directories.ts';
+import type { RecordIdentity } from '../paths/identity.ts';
+import type { Paths } from '../paths/paths.ts';
+import { readIfThere } from '../state/atomic-file.ts';
+import { ensureDirectory, namesIn } from '../state/directories.ts';
 import { headOf } from '../state/text-file.ts';
+import { type AgentPages, endedIn } from './agent-page.ts';
 import {
+  archivedBefore,
   archiveEntries,
   byChunk,
   type Chunk,
@@ -19,6 +23,7 @@ import { renderEntry } from './entry.ts';
 import { headerOf } from './iac-header.ts';
 import { type JournalFile, JournalFiles, totalSize } from './journal-files.ts';
 import { JournalWindow, type NumberedEntry } from './journal-window.ts';
+import { MissingViews } from './missing-views.ts';
 import type { Redact } from './redact.ts';
 import {
   footer,
@@ -26,12 +31,12 @@ import {
   shownIn,
   type ViewBookmark
 } from './view-bookmark.ts';
-import { replaceView } from './view-file.ts';
+import { markOf, replaceView, viewPath } from './view-file.ts';
 
 export interface IacViewOptions {
-  journal: string;
-  logDirectory: string;
-  workspace: string;
+  paths: Pick<Paths, 'journal' | 'record' | 'views' | 'workspace'>;
+  identity: () => RecordIdentity;
+  pages: AgentPages;
   maximumEntries: number;
   maximumBytes: number;
   redact: Redact;
@@ -39,6 +44,8 @@ export interface IacViewOptions {
 
 /** Within these its table of active agents begins. */
 const headBytes = 8192;
+
+const stem = 'IAC';
 
 /** As it is written: as a string it would be made into bytes each time. */
 type Shown = { state: string; text: Buffer };
@@ -50,28 +57,43 @@ type Shown = { state: string; text: Buffer };
  */
 export class IacView {
   readonly #options: IacViewOptions;
-  readonly path: string;
+  readonly #missing: MissingViews;
   readonly #files: JournalFiles;
   #totals = new DayTotals();
   #window: JournalWindow | undefined;
   #texts = new Map<string, Shown>();
   #queued = new Set<string>();
+  #hasExpected = false;
 
   constructor(options: IacViewOptions) {
     this.#options = options;
-    this.path = join(options.logDirectory, 'IAC.md');
-    this.#files = new JournalFiles(options.journal);
+    this.#files = new JournalFiles(options.paths.journal);
+    this.#missing = new MissingViews(options.paths.views);
+  }
+
+  /** `logs/IAC.md`, as far as it is made from this record. */
+  get path(): string {
+    const { paths, identity } = this.#options;
+    return viewPath(paths.views.directory, stem, identity());
   }
 
   /** Renders the present state of the journal and of the active agents. */
   async render(active: ActiveAgent[], now = new Date()): Promise<void> {
     const day = now.toISOString().slice(0, 10);
-    const { list, bookmark } = shownIn(this.path, () => this.#files.list());
+    const { paths, identity, pages } = this.#options;
+    const path = this.path;
+    const missing = this.#missing.find();
+    // Archive files are written when entries leave IAC.md: all of them again.
+    if (missing.archive.length > 0) this.#window = undefined;
+    const seen = shownIn(path, identity(), () => this.#files.list());
+    const { list } = seen;
+    const bookmark = missing.archive.length > 0 ? undefined : seen.bookmark;
     const archived = bookmark?.shownFrom ?? 0;
     let window = await this.#follow(day, list, bookmark);
     const { maximumEntries } = this.#options;
     const today = this.#totals.table();
-    const header = headerOf({ active, today, maximumEntries, now });
+    const mark = markOf(path, stem, identity());
+    const header = headerOf({ active, today, maximumEntries, now, mark });
     this.#queued = new Set(
       active.filter(({ queued }) => queued).map((agent) => agent.agent_id)
     );
@@ -85,15 +107,19 @@ export class IacView {
     const groups = chunks.length > 0 ? byChunk(window) : undefined;
     for (const chunk of chunks)
       await this.#archive(window, chunk, groups?.get(chunk.first) ?? []);
-    if (!existsSync(this.#options.workspace)) return;
-    ensureDirectory(this.#options.logDirectory);
+    if (!existsSync(paths.workspace)) return;
+    ensureDirectory(paths.views.directory);
     const { texts, oldest } = shown;
+    // Before IAC.md, whose last line says that all views are up to date.
+    const paged = await this.#page(window, oldest, pages);
     const last = footer({ ...window.position, shownFrom: oldest });
     const parts = [header, ...inLines(texts), `\n${last}\n`];
     // Who has read more may have put his there meanwhile.
-    const there = () => shownIn(this.path, () => this.#files.look()).bookmark;
+    const there = () =>
+      shownIn(path, identity(), () => this.#files.look()).bookmark;
     const isWanted = () => (there()?.offset ?? 0) <= window.position.offset;
-    await replaceView(this.path, parts, isWanted);
+    await replaceView(path, parts, identity(), isWanted);
+    this.#missing.expect({ archive: archivedBefore(oldest), pages: paged });
     window.ended.clear();
     window.forgetBefore(chunkStart(oldest) - archiveEntries);
     // Those of the archive file that is being filled are written again.
@@ -104,10 +130,43 @@ export class IacView {
 
   /** Whether IAC.md shows all of the journal, and how much that is. */
   look(): { size: number; currentSize: number; isShown: boolean } {
-    const { list, bookmark } = shownIn(this.path, () => this.#files.look());
+    const { identity } = this.#options;
+    const { list, bookmark } = shownIn(this.path, identity(), () =>
+      this.#files.look()
+    );
     const size = totalSize(list);
     const currentSize = list.at(-1)?.size ?? 0;
-    return { size, currentSize, isShown: bookmark?.offset === size };
+    this.#expectShown(bookmark);
+    const isWhole = Object.values(this.#missing.find()).every(
+      (names) => names.length === 0
+    );
+    const isShown = bookmark?.offset === size && isWhole;
+    return { size, currentSize, isShown };
+  }
+
+  /** What another process has shown, as its files say. */
+  #expectShown(bookmark: ViewBookmark | undefined): void {
+    if (this.#hasExpected || !bookmark) return;
+    this.#hasExpected = true;
+    this.#missing.expect({
+      archive: archivedBefore(bookmark.shownFrom),
+      pages: endedIn(readIfThere(this.path) ?? '')
+    });
+  }
+
+  /** Writes the pages that are not there. Returns the agents that have one. */
+  async #page(
+    window: JournalWindow,
+    oldest: number,
+    pages: AgentPages
+  ): Promise<string[]> {
+    const there = new Set(namesIn(this.#options.paths.views.agents));
+    const paged: string[] = [];
+    for (const { id, ordinal, finishedAt, cleanedAt } of newestFirst(window)) {
+      if (ordinal < oldest || !finishedAt || cleanedAt) continue;
+      if (there.has(`${id}.md`) || (await pages.write(id))) paged.push(id);
+    }
+    return paged;
   }
 
   exists(): boolean {
@@ -202,28 +261,44 @@ export class IacView {
     chunk: Chunk,
     entries: NumberedEntry[]
   ): Promise<void> {
-    const directory = join(this.#options.logDirectory, 'archive');
+    const { paths, identity } = this.#options;
     const bytes = () => this.look().size;
-    await writeArchive(directory, chunk, bytes, async () => {
-      const texts: Buffer[] = [];
-      for (const entry of entries.filter(({ ordinal }) => ordinal < chunk.end))
-        texts.push(await this.#textOf(window, entry));
-      return texts;
-    });
+    await writeArchive(
+      paths.views.archive,
+      identity(),
+      chunk,
+      bytes,
+      async () => {
+        const texts: Buffer[] = [];
+        for (const entry of entries.filter(
+          ({ ordinal }) => ordinal < chunk.end
+        ))
+          texts.push(await this.#textOf(window, entry, '../agents'));
+        return texts;
+      }
+    );
     // A file that is full is not written again; there may be very many.
     if (chunk.end === chunk.first + archiveEntries)
       for (const { id } of entries) this.#texts.delete(id);
   }
 
-  async #textOf(window: JournalWindow, entry: NumberedEntry): Promise<Buffer> {
+  /** @param pages where the pages of agents lie, seen from the view */
+  async #textOf(
+    window: JournalWindow,
+    entry: NumberedEntry,
+    pages = 'agents'
+  ): Promise<Buffer> {
     const queued = this.#queued.has(entry.id);
     const running = queued ? 'queued' : 'running';
-    const state = entry.cleanedAt ?? (entry.finishedAt ? 'ended' : running);
+    const status = entry.cleanedAt ?? (entry.finishedAt ? 'ended' : running);
+    const state = `${status} ${pages}`;
     const known = this.#texts.get(entry.id);
     if (known?.state === state) return known.text;
-    const { workspace, redact } = this.#options;
+    const { paths, redact } = this.#options;
     const records = { ...window.recordsOf(entry), queued };
-    const text = Buffer.from(await renderEntry(records, workspace, redact));
+    const text = Buffer.from(
+      await renderEntry(records, paths.record, redact, pages)
+    );
     this.#texts.set(entry.id, { state, text });
     await breathe();
     return text;

@@ -26,14 +26,14 @@ test('segments come first, and each begins where the last one ends', async () =>
   log.run(0, 2);
   const [{ size = 0 } = {}] = look();
   await log.rotate();
-  const first = { name: 'archive/iac-000001.jsonl', start: 0, size };
+  const first = { name: 'journal/iac-000001.jsonl', start: 0, size };
   expect(look()).toEqual([first, { name: 'iac.jsonl', start: size, size: 0 }]);
   log.run(2, 4);
   expect(look()[1]?.size).toBeGreaterThan(0);
   await log.rotate();
   expect(look()).toMatchObject([
     first,
-    { name: 'archive/iac-000002.jsonl', start: size },
+    { name: 'journal/iac-000002.jsonl', start: size },
     { name: 'iac.jsonl', size: 0 }
   ]);
 });

@@ -1,13 +1,14 @@
-import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { closeSync, fstatSync, type Stats, statSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 import { namesIn } from '../state/directories.ts';
+import { openRegular, openRegularLater } from '../state/regular-file.ts';
 
 /** One of the files that make up the journal. */
 export interface JournalFile {
   path: string;
-  /** As it is told: relative to the log directory. */
+  /** As it is told: relative to the record. */
   name: string;
   /** Bytes of the journal before this file. */
   start: number;
@@ -40,7 +41,7 @@ export class JournalFiles {
   /** @param path of the file that is written to */
   constructor(path: string) {
     this.path = path;
-    this.archive = join(dirname(path), 'archive');
+    this.archive = join(dirname(path), 'journal');
   }
 
   /** All files as they are now, the current one last, there or not. */
@@ -76,12 +77,12 @@ export class JournalFiles {
 
   /** Opens a file that was listed, also when it was archived since then. */
   async open(file: JournalFile): Promise<FileHandle | undefined> {
-    const handle = await open(file.path, 'r').catch(() => undefined);
+    const handle = await openRegularLater(file.path).catch(() => undefined);
     if (file.path !== this.path) return handle;
     if ((await handle?.stat())?.ino === file.inode) return handle;
     await handle?.close();
     const path = this.#pathNow(file);
-    return path ? open(path, 'r').catch(() => undefined) : undefined;
+    return path ? openRegularLater(path).catch(() => undefined) : undefined;
   }
 
   /** The same without waiting. */
@@ -169,7 +170,7 @@ function stateOf(path: string): Stats | undefined {
 
 function openIfThere(path: string | undefined): number | undefined {
   try {
-    return path === undefined ? undefined : openSync(path, 'r');
+    return path === undefined ? undefined : openRegular(path);
   } catch {
     return undefined;
   }

@@ -68,7 +68,7 @@ test('a record stands though its head cannot be noted, and the chain holds', asy
   log = createLog();
   log.spawn(agentId(1), 'x');
   renameSync(log.heads, `${log.heads}.away`);
-  log.workspace.write('.agents/heads', 'no directory');
+  log.workspace.writeRecord('heads', 'no directory');
   log.finish(agentId(1), 'ok');
   rmSync(log.heads);
   renameSync(`${log.heads}.away`, log.heads);
@@ -155,8 +155,9 @@ needing('right to mount a small disk', canMount())(
   'on a full disk an append fails, and the chain goes on when there is space',
   async () => {
     log = createLog();
-    mkdirSync(log.logDirectory);
-    const disk = mountSmallDisk(log.logDirectory, 64);
+    const { record } = log.workspace;
+    mkdirSync(record, { recursive: true });
+    const disk = mountSmallDisk(record, 64);
     try {
       const fillUp = () => {
         for (let number = 0; number < 100; number += 1)

@@ -15,7 +15,7 @@ export interface JournalText {
   chars: number;
   text?: string;
   sha256?: string;
-  /** Relative to the workspace. */
+  /** Relative to the record. */
   path?: string;
 }
 
@@ -79,7 +79,7 @@ const inlineChars = 12_000;
 export const firstLink = '0'.repeat(64);
 
 /**
- * `logs/iac.jsonl`: what happened, append-only, for all servers of a
+ * `iac.jsonl` in the record: what happened, append-only, for all servers of a
  * workspace. No lock: a record is one O_APPEND write, framed by newlines, and
  * each writer chains its own records by hash, so nobody can stall anybody and
  * every edit or deletion shows.
@@ -220,11 +220,6 @@ export function spawnedEvent(
     created_at,
     prompt
   };
-}
-
-/** Where the journal lies in a workspace's log directory. */
-export function journalPath(logDirectory: string): string {
-  return join(logDirectory, 'iac.jsonl');
 }
 
 export function hashOf(text: string): string {

@@ -76,8 +76,8 @@ const isJournalText: Check = (value, { agent_id: id }) => {
   if (text !== undefined) return typeof text === 'string';
   return (
     typeof path === 'string' &&
-    path.startsWith(`.agents/spawns/${id}/`) &&
-    /^\w[\w.-]*$/.test(path.slice(24))
+    path.startsWith(`spawns/${id}/`) &&
+    /^\w[\w.-]*$/.test(path.slice(16))
   );
 };
 

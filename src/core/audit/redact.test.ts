@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRedactor, secretsIn } from './redact.ts';
+import { createRedactor, passedSecrets, secretsIn } from './redact.ts';
 
 const none = createRedactor([]);
 
@@ -171,4 +171,16 @@ test('the environment names its own secrets', () => {
     'four',
     'five'
   ]);
+});
+
+test('a variable of passEnv is a secret where its name suggests a key', () => {
+  const environment = {
+    GATEWAY_KEY: 'one',
+    X_AUTH: 'two',
+    REGION: 'no',
+    OTHER_KEY: 'no',
+    EMPTY_KEY: ''
+  };
+  const names = ['GATEWAY_KEY', 'X_AUTH', 'REGION', 'EMPTY_KEY', 'MISSING_KEY'];
+  expect(passedSecrets(names, environment)).toEqual(['one', 'two']);
 });

@@ -1,33 +1,6 @@
 import { isPlaceholder } from '../engines/placeholder.ts';
-
-/** Shapes of common tokens. Each is specific enough not to eat prose. */
-const shapes = [
-  /\bsk-(?:ant-|proj-|or-)?[A-Za-z0-9_-]{20,}/g,
-  /\bxai-[A-Za-z0-9]{20,}/g,
-  /\bAIza[A-Za-z0-9_-]{30,}/g,
-  /\bgh[pousr]_[A-Za-z0-9]{30,}/g,
-  /\bgithub_pat_[A-Za-z0-9_]{40,}/g,
-  /\bglpat-[A-Za-z0-9_-]{20,}/g,
-  /\bxox[abeoprs]-[A-Za-z0-9-]{10,}/g,
-  /\bnpm_[A-Za-z0-9]{30,}/g,
-  /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
-  /\bhf_[A-Za-z0-9]{30,}/g,
-  /\bgsk_[A-Za-z0-9]{40,}/g,
-  /\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,}/g,
-  /\bya29\.[\w-]{30,}/g,
-  /\bxapp-\d-[A-Z0-9]{8,}-\d{8,}-[a-f0-9]{32,}/g,
-  /\bSG\.[\w-]{16,32}\.[\w-]{32,64}/g,
-  /\bpypi-[\w-]{50,}/g,
-  /\bdo[opr]_v1_[a-f0-9]{40,}/g,
-  // Long, and with a digit: no word of prose is either.
-  /(?<=\bbearer[ \t]{1,4})(?=[A-Za-z._~+/-]{0,200}\d)[\w.~+/-]{24,}={0,2}/gi,
-  // The password of an address alone: where it leads may be read.
-  /(?<=\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/?#@"'<>]{0,200}:)[^\s/?#@"'<>]{1,500}(?=@[\w[])/gi,
-  // No \b here: after a dash it would scan the same text again and again.
-  /(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}/g,
-  // A key whose end is missing counts as far as it looks like one.
-  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,8192}?-----END [A-Z ]{0,40}PRIVATE KEY-----|[\w+/=\\\s]*)/g
-];
+import { writtenForms } from './secret-forms.ts';
+import { type Span, shapedSecrets } from './secret-shapes.ts';
 
 const mask = '[redacted]';
 const shortestSecret = 8;
@@ -43,7 +16,8 @@ export type Redact = (text: string, from?: number, to?: number) => string;
 
 /**
  * A redactor for every value the host knows to be a key at that moment, and
- * for common token shapes. Best effort: an encoded or split secret passes, and
+ * for common token shapes, also where a text has escapes written out. Best
+ * effort: a secret in base64, in another encoding or in pieces passes, and
  * SECURITY.md says so.
  */
 export function createRedactor(secrets: string[] | (() => string[])): Redact {
@@ -74,17 +48,25 @@ export function secretsIn(
   );
 }
 
-type Span = [start: number, end: number];
+/** Values of variables in `passEnv` whose names suggest a key. */
+export function passedSecrets(
+  names: string[],
+  environment: Record<string, string | undefined>
+): string[] {
+  const mayBeSecret = /KEY|TOKEN|SECRET|PASS|CREDENTIAL|AUTH|BEARER/i;
+  return names.flatMap((name) => {
+    const value = environment[name];
+    return value && mayBeSecret.test(name) && !isPlaceholder(value)
+      ? [value]
+      : [];
+  });
+}
 
 /** Where the secrets stand, in order; those that overlap count as one. */
 function secretSpans(text: string, known: string[]): Span[] {
   const spans = [
     ...known.flatMap((secret) => spansOf(secret, text)),
-    ...shapes.flatMap((shape) =>
-      [...text.matchAll(shape)].map(
-        (match): Span => [match.index, match.index + match[0].length]
-      )
-    )
+    ...shapedSecrets(text)
   ].sort(([a], [b]) => a - b);
   const merged: Span[] = [];
   for (const span of spans) {
@@ -97,6 +79,15 @@ function secretSpans(text: string, known: string[]): Span[] {
 
 function spansOf(secret: string, text: string): Span[] {
   const spans: Span[] = [];
+  const forms = writtenForms(secret);
+  if (forms) {
+    forms.lastIndex = 0;
+    for (let found = forms.exec(text); found; found = forms.exec(text)) {
+      spans.push([found.index, found.index + found[0].length]);
+      forms.lastIndex = found.index + 1;
+    }
+    return spans;
+  }
   let at = text.indexOf(secret);
   for (; at >= 0; at = text.indexOf(secret, at + 1))
     spans.push([at, at + secret.length]);

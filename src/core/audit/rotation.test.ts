@@ -27,7 +27,7 @@ let archive: string;
 
 beforeEach(() => {
   log = createLog();
-  archive = join(log.logDirectory, 'archive');
+  archive = log.workspace.paths.segments;
   log.run(0, 3);
 });
 
@@ -187,8 +187,8 @@ needing('right to mount a small disk', canMount())(
 );
 
 test('who finds another one at it does not wait, however long it takes', async () => {
-  const lock = log.workspace.write(
-    '.agents/rotation/lock',
+  const lock = log.workspace.writeRecord(
+    'rotation/lock',
     JSON.stringify(asHolder(thisProcess()))
   );
   const problems: unknown[] = [];
@@ -202,7 +202,7 @@ test('who finds another one at it does not wait, however long it takes', async (
 
 test('one who died at it is succeeded', async () => {
   const dead = JSON.stringify(await deadHolder());
-  log.workspace.write('.agents/rotation/lock', dead);
+  log.workspace.writeRecord('rotation/lock', dead);
   mkdirSync(archive);
   writeFileSync(join(archive, 'iac-000001.jsonl'), '');
   await log.rotate();
@@ -217,6 +217,6 @@ test('many that want to at once rotate once', async () => {
   log.spawn(agentId(9), 'x');
   await expectIntact(7);
   for (const rotation of rotations) rotation.close();
-  const left = readdirSync(join(log.workspace.path, '.agents/rotation'));
+  const left = readdirSync(join(log.workspace.record, 'rotation'));
   expect(left).not.toContain('lock');
 });

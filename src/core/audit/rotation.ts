@@ -1,11 +1,11 @@
-import { lstatSync, renameSync } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { constants, lstatSync, renameSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf, messageOf } from '../errors.ts';
 import { remove, syncDirectory, writeNew } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { FileLock, type Witnesses } from '../state/file-lock.ts';
 import { findHolder } from '../state/lock-holder.ts';
+import { openRegularLater } from '../state/regular-file.ts';
 import { JournalFiles } from './journal-files.ts';
 
 export interface RotationOptions {
@@ -18,6 +18,9 @@ export interface RotationOptions {
   witnesses: Witnesses;
   onProblem: (problem: unknown) => void;
 }
+
+/** Without waiting for the other end of a FIFO. */
+const readWrite = constants.O_RDWR | (constants.O_NONBLOCK ?? 0);
 
 /** So long nothing is tried after it could not be done. */
 const pauseMs = 60_000;
@@ -133,10 +136,12 @@ export class Rotation {
  * lock, as it may take long. False when another process has archived it.
  */
 async function flush(path: string): Promise<boolean> {
-  const file = await open(path, 'r+').catch((error: unknown) => {
-    if (errnoOf(error) === 'ENOENT') return undefined;
-    throw error;
-  });
+  const file = await openRegularLater(path, readWrite).catch(
+    (error: unknown) => {
+      if (errnoOf(error) === 'ENOENT') return undefined;
+      throw error;
+    }
+  );
   try {
     await file?.datasync();
   } finally {

@@ -151,7 +151,7 @@ function changeSegments(
   if (how === 'gone') rmSync(one);
   else if (how === 'all') for (const path of segments) rmSync(path);
   else if (how === 'doubled')
-    copyFileSync(one, other.replace(/\d{6}/, '000999'));
+    copyFileSync(one, other.replace(/\d{6}(?=\.jsonl$)/, '000999'));
   else if (how === 'cut') {
     const lines = readFileSync(one, 'utf8').split('\n');
     writeFileSync(one, lines.slice(0, -2).join('\n'));
@@ -172,7 +172,7 @@ test('a deleted last segment is found by the heads, and so are all', async () =>
   rmSync(log.segments()[1] ?? '');
   expect((await verify()).faults).toEqual([
     {
-      file: 'archive/iac-000001.jsonl',
+      file: 'journal/iac-000001.jsonl',
       line: 8,
       problem: `records 4 to 7 of writer ${writer} are missing`
     }

@@ -1,6 +1,8 @@
+import type { RecordIdentity } from '../paths/identity.ts';
 import { tailOf } from '../state/text-file.ts';
 import { isSamePlace, type JournalFile } from './journal-files.ts';
 import type { Bookmark } from './journal-window.ts';
+import { isOwnView } from './view-file.ts';
 
 /** What IAC.md says of itself in its last line. */
 export interface ViewBookmark extends Bookmark {
@@ -17,11 +19,16 @@ export function footer(bookmark: ViewBookmark): string {
 }
 
 /**
- * The journal's files, and what the view shows of them. The view is read
- * before they are listed: another server may write both.
+ * The journal's files, and what the view of this record shows of them. The
+ * view is read before they are listed: another server may write both.
  */
-export function shownIn(viewPath: string, listed: () => JournalFile[]) {
-  const last = tailOf(viewPath, footerBytes);
+export function shownIn(
+  viewPath: string,
+  identity: RecordIdentity,
+  listed: () => JournalFile[]
+) {
+  const isOurs = isOwnView(viewPath, identity);
+  const last = isOurs ? tailOf(viewPath, footerBytes) : '';
   const list = listed();
   return { list, bookmark: bookmarkIn(last, list) };
 }

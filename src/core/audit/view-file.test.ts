@@ -4,6 +4,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   symlinkSync,
   writeFileSync
 } from 'node:fs';
@@ -13,9 +14,11 @@ import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../testing/temp-workspace.ts';
-import { replaceView, viewMark } from './view-file.ts';
+import { markOf, replaceView, viewPath } from './view-file.ts';
 
-const text = `# A view\n\n${viewMark}.\n`;
+const identity = { id: '0123abcd', user: 'me' };
+const other = { id: 'ffffffff', user: 'me' };
+const text = `# A view\n\n${markOf('IAC.md', 'IAC', identity)}\n`;
 
 let workspace: TempWorkspace;
 let path: string;
@@ -28,12 +31,12 @@ beforeEach(() => {
 afterEach(() => workspace.remove());
 
 test('a view of ours is replaced, what others wrote is put aside', async () => {
-  await replaceView(path, [text]);
-  await replaceView(path, [text, 'more\n']);
+  await replaceView(path, [text], identity);
+  await replaceView(path, [text, 'more\n'], identity);
   expect(readdirSync(workspace.path)).toEqual(['IAC.md']);
   for (const words of ['theirs', 'theirs too']) {
     writeFileSync(path, words);
-    await replaceView(path, [text]);
+    await replaceView(path, [text], identity);
   }
   const aside = (name: string) =>
     readFileSync(join(workspace.path, name), 'utf8');
@@ -48,7 +51,7 @@ test.each(['/dev/zero', '/nowhere', '.bashrc'])(
     const target = join(name === '.bashrc' ? workspace.home : '/', name);
     if (name === '.bashrc') writeFileSync(target, text);
     symlinkSync(target, path);
-    await replaceView(path, [text, 'more\n']);
+    await replaceView(path, [text, 'more\n'], identity);
     expect(lstatSync(path).isFile()).toBe(true);
     expect(readFileSync(path, 'utf8')).toBe(`${text}more\n`);
     const aside = join(workspace.path, 'IAC.before-troupe.md');
@@ -59,8 +62,43 @@ test.each(['/dev/zero', '/nowhere', '.bashrc'])(
 
 test('a pipe in its place is put aside', async () => {
   execFileSync('mkfifo', [path]);
-  await replaceView(path, [text]);
+  await replaceView(path, [text], identity);
   expect(readFileSync(path, 'utf8')).toBe(text);
   const aside = join(workspace.path, 'IAC.before-troupe.md');
   expect(lstatSync(aside).isFIFO()).toBe(true);
+});
+
+test('a view of another record stays, and ours is named for the user', async () => {
+  const plain = viewPath(workspace.path, 'IAC', other);
+  expect(plain).toBe(path);
+  const theirs = `# Theirs\n\n${markOf(path, 'IAC', other)}\n`;
+  await replaceView(path, [theirs], other);
+  await replaceView(path, [text], identity);
+  expect(readFileSync(path, 'utf8')).toBe(theirs);
+
+  const ours = viewPath(workspace.path, 'IAC', identity);
+  expect(ours).toBe(join(workspace.path, 'IAC.me.md'));
+  const mark = markOf(ours, 'IAC', identity);
+  expect(mark).toContain(
+    '`IAC.md` in this folder was made from another record'
+  );
+  await replaceView(ours, [`# Ours\n\n${mark}\n`], identity);
+  expect(viewPath(workspace.path, 'IAC', identity)).toBe(ours);
+  // A third record of the same user has a name of its own.
+  const third = { id: 'aaaaaaaa', user: 'me' };
+  expect(viewPath(workspace.path, 'IAC', third)).toBe(
+    join(workspace.path, 'IAC.me-aaaaaaaa.md')
+  );
+  rmSync(path);
+  // The view that is ours already stays where it is.
+  expect(viewPath(workspace.path, 'IAC', identity)).toBe(ours);
+});
+
+test('a log of an earlier version is put aside', async () => {
+  writeFileSync(path, '# IAC\n\n> Written by troupe from `iac.jsonl`.\n');
+  await replaceView(path, [text], identity);
+  expect(readdirSync(workspace.path).sort()).toEqual([
+    'IAC.before-troupe.md',
+    'IAC.md'
+  ]);
 });

@@ -38,9 +38,9 @@ test('a view is not put over one that shows more, written meanwhile', async () =
   truncateSync(log.path, before.length);
   let isOther = false;
   const behind = new IacView({
-    journal: log.path,
-    logDirectory: log.logDirectory,
-    workspace: log.workspace.path,
+    paths: log.workspace.paths,
+    identity: log.identity,
+    pages: log.pages,
     maximumEntries: 200,
     maximumBytes: 1024 * 1024,
     redact: (text) => {
@@ -60,7 +60,13 @@ test('a view is not put over one that shows more, written meanwhile', async () =
 test('nor is an archive file, which nobody might mend', async () => {
   const directory = join(log.logDirectory, 'archive');
   const write = (offset: number, render: () => Promise<Buffer[]>) =>
-    writeArchive(directory, { first: 0, end: 1, offset }, () => 20, render);
+    writeArchive(
+      directory,
+      log.identity(),
+      { first: 0, end: 1, offset },
+      () => 20,
+      render
+    );
   await write(10, async () => {
     await write(20, async () => [Buffer.from('It has ended.\n')]);
     return [Buffer.from('It is running.\n')];

@@ -1,27 +1,43 @@
 import { existsSync, renameSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import { z } from 'zod';
 import { errnoOf } from '../errors.ts';
+import { lazily } from '../lazily.ts';
 import { createOnce, readIfThere, remove } from '../state/atomic-file.ts';
-import type { FileChange } from './ports.ts';
+
+const lines = z.number().min(0).nullable();
+
+const changesSchema = lazily(() =>
+  z.object({
+    v: z.literal(1),
+    /** Absent when nothing could be compared; then the note says why. */
+    files: z
+      .array(
+        z.object({
+          path: z.string(),
+          added: lines,
+          removed: lines,
+          renamed_from: z.string().exactOptional()
+        })
+      )
+      .exactOptional(),
+    /** Of which `files` has at most the first hundred. */
+    total: z.number().min(0).exactOptional(),
+    /** The name under which the patch was written; null when there is none. */
+    patch: z.string().nullable(),
+    note: z.string().exactOptional()
+  })
+);
 
 /** What was seen of an agent's changes, as `changes.json` in its folder. */
-export interface Changes {
-  v: 1;
-  /** Absent when nothing could be told; then the note says why. */
-  files?: FileChange[];
-  /** Of which `files` has at most the first hundred. */
-  total?: number;
-  /** The name under which the patch was written; null when there is none. */
-  patch: string | null;
-  note?: string;
-}
+export type Changes = z.output<ReturnType<typeof changesSchema>>;
 
 export function changesOf(directory: string): Changes | undefined {
   const text = readIfThere(join(directory, 'changes.json'));
   if (text === undefined) return undefined;
   try {
-    const changes: Changes = JSON.parse(text);
-    if (changes?.v === 1) return changes;
+    const changes = changesSchema().safeParse(JSON.parse(text)).data;
+    if (changes) return changes;
   } catch {
     // Somebody has spoilt it: we write it whole.
   }

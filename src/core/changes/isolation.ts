@@ -16,7 +16,7 @@ interface Asked {
   worktree?: Worktree | undefined;
 }
 
-const askMs = 5000;
+const askMs = 4000;
 
 /**
  * A record whose agent works in a worktree of its own when that is asked for:

@@ -6,12 +6,13 @@ import type { Processes } from '../runs/ports.ts';
 import type { ProcessIdentity } from '../runs/run.ts';
 import { exitedAt } from '../runs/run-files.ts';
 import { readIfThere, remove, writeNew } from '../state/atomic-file.ts';
+import { parseIdentity } from '../state/process-identity.ts';
 import { changesOf } from './change-file.ts';
 
 /** Who looks later than this after an end says so. */
 const lateMs = 5000;
 /** Longer than a look may take. */
-const patienceMs = 12_000;
+const patienceMs = 6000;
 
 /**
  * Says that this process looks at what an agent changed, so that others need
@@ -58,18 +59,9 @@ function isHeld(directory: string, liveness: Processes['liveness']): boolean {
   const since = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
   if (since === undefined) return false;
   if (Math.abs(Date.now() - since) > patienceMs) return false;
-  const holder = identityIn(readIfThere(path) ?? '');
+  // Undefined while it is being written.
+  const holder = parseIdentity(readIfThere(path) ?? '');
   return holder === undefined || liveness(holder) !== 'dead';
-}
-
-/** Undefined while it is being written. */
-function identityIn(text: string): ProcessIdentity | undefined {
-  try {
-    const identity: ProcessIdentity = JSON.parse(text);
-    return identity;
-  } catch {
-    return undefined;
-  }
 }
 
 function pathIn(directory: string): string {

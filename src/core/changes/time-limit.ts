@@ -17,7 +17,10 @@ export class TimeLimit {
     const timer = abortAfter(controller, allowed);
     this.#running.add(controller);
     try {
-      return await work(controller.signal);
+      return await Promise.race([
+        work(controller.signal),
+        afterAbort(controller.signal)
+      ]);
     } catch (error) {
       const { aborted, reason } = controller.signal;
       throw aborted ? reason : error;
@@ -38,6 +41,20 @@ export class TimeLimit {
   static isPassed(error: unknown): boolean {
     return error instanceof Passed;
   }
+}
+
+/**
+ * Work that was stopped has ended when this throws, unless it cannot: a file
+ * system that does not answer holds a thread, which nothing can stop.
+ */
+const graceMs = 800;
+
+function afterAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = () => reject(signal.reason);
+    const wait = () => setTimeout(giveUp, graceMs).unref();
+    signal.addEventListener('abort', wait, { once: true });
+  });
 }
 
 class Passed extends Error {}

@@ -17,6 +17,7 @@ import {
 } from './change-file.ts';
 import { makeBelow } from './isolation.ts';
 import { awaitOthers, beginLook, endLook, lateness } from './look-file.ts';
+import { LookTime } from './look-time.ts';
 import type { Repositories, View, Worktree } from './ports.ts';
 import { TimeLimit } from './time-limit.ts';
 
@@ -29,8 +30,6 @@ export interface WitnessDependencies {
 
 /** Files named in an answer. */
 const namedFiles = 100;
-const beforeMs = 5000;
-const afterMs = 10_000;
 const worktreeMs = 60_000;
 /** An agent that is being prepared is looked after this often. */
 const holdMs = 250;
@@ -46,6 +45,7 @@ export class Witness {
   readonly #with: WitnessDependencies;
   readonly #limits = new TimeLimit();
   readonly #slow = new Map<string, number>();
+  readonly #time = new LookTime();
 
   constructor(dependencies: WitnessDependencies) {
     this.#with = dependencies;
@@ -102,13 +102,15 @@ export class Witness {
     if (since !== undefined && performance.now() - since < restMs)
       return this.#keepNote(directory, 'git was too slow here a moment ago');
     const { repositories } = this.#with;
+    const began = performance.now();
     try {
       noteCompany(record, this.#with);
       await this.#limits.within(
-        beforeMs,
+        this.#time.firstMs,
         (signal) => repositories.remember(view, signal),
         unwanted
       );
+      this.#time.note(record.agent_id, began);
     } catch (error) {
       if (TimeLimit.isPassed(error))
         this.#slow.set(record.cwd, performance.now());
@@ -133,18 +135,20 @@ export class Witness {
    */
   async conclude(record: RunRecord): Promise<void> {
     const { store, processes } = this.#with;
-    const directory = store.directoryOf(record.agent_id);
+    const { agent_id: id } = record;
+    const directory = store.directoryOf(id);
     const claim = claimOf(directory, record.owner.place);
     if (!claim || claim.never) {
       if (processes.liveness(record.owner) === 'dead')
         await this.discard(record);
       return;
     }
+    const left = this.#time.start(id);
     try {
-      await this.#look(record, directory);
+      await this.#look(record, directory, left());
       settlePatch(directory);
       if (changesOf(directory)?.total === 0 && record.worktree)
-        await this.#clear(record.worktree);
+        await this.#clear(record.worktree, left());
     } catch (error) {
       this.#keepNote(directory, messageOf(error));
     }
@@ -154,10 +158,11 @@ export class Witness {
   /** The agent never started: what was prepared for it goes. */
   async discard(record: RunRecord): Promise<void> {
     const directory = this.#with.store.directoryOf(record.agent_id);
+    const left = this.#time.start(record.agent_id);
     await removeTree(shadowOf(directory));
     await removeTree(join(directory, 'changes.json'));
     if (record.worktree)
-      await this.#clear(record.worktree).catch(() => undefined);
+      await this.#clear(record.worktree, left()).catch(() => undefined);
   }
 
   /** This process is ending: from here on git is given a second at most. */
@@ -165,7 +170,11 @@ export class Witness {
     this.#limits.shorten(1000);
   }
 
-  async #look(record: RunRecord, directory: string): Promise<void> {
+  async #look(
+    record: RunRecord,
+    directory: string,
+    mostMs: number
+  ): Promise<void> {
     if (changesOf(directory) || !existsSync(shadowOf(directory))) return;
     const { repositories, processes } = this.#with;
     if (!beginLook(directory, processes.self)) {
@@ -175,7 +184,7 @@ export class Witness {
     const patch = temporaryName(join(directory, 'changes.diff'));
     const late = lateness(directory);
     try {
-      const found = await this.#limits.within(afterMs, (signal) =>
+      const found = await this.#limits.within(mostMs, (signal) =>
         repositories.compare(
           this.#viewOf(record, directory),
           patch,
@@ -203,9 +212,9 @@ export class Witness {
     }
   }
 
-  async #clear(worktree: Worktree): Promise<void> {
+  async #clear(worktree: Worktree, mostMs: number): Promise<void> {
     const { repositories } = this.#with;
-    await this.#limits.within(afterMs, (signal) =>
+    await this.#limits.within(mostMs, (signal) =>
       repositories.removeUntouched(worktree, signal)
     );
   }

@@ -3,11 +3,8 @@ import {
   type BigIntStats,
   close,
   closeSync,
-  constants,
   fstatSync,
   lstatSync,
-  openSync,
-  readFileSync,
   readSync
 } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,6 +17,12 @@ import {
   settleIn
 } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import {
+  NotRegular,
+  openRegular,
+  ownReadFlags,
+  readRegular
+} from '../state/regular-file.ts';
 import { type Converted, convertPublished } from './published-file.ts';
 import { SpareRoom } from './spare-room.ts';
 import { type CouncilState, emptyState, stateSchema } from './state.ts';
@@ -154,13 +157,11 @@ export class StateFile {
   }
 
   #open(): number {
-    // Opened only if it is a file: a pipe would be waited for.
-    const file = lstatSync(this.path);
-    if (file.isSymbolicLink()) throw this.#invalid('is a symbolic link');
-    if (!file.isFile()) throw this.#invalid('is no file');
     try {
-      return openSync(this.path, constants.O_RDONLY | constants.O_NOFOLLOW);
+      return openRegular(this.path, ownReadFlags);
     } catch (error) {
+      if (error instanceof NotRegular) throw this.#invalid('is no file');
+      if (errnoOf(error) === 'ELOOP') throw this.#invalid('is a symbolic link');
       throw this.#invalid(`cannot be read (${errnoOf(error)})`);
     }
   }
@@ -208,12 +209,12 @@ export class StateFile {
   /** Before the first writing: everything that the other schema held. */
   #keepOriginal({ from, others }: Converted): void {
     for (const other of others) this.archive(other);
-    const original = readFileSync(this.path);
+    const original = readRegular(this.path, ownReadFlags);
     for (let number = 1; ; number += 1) {
       const more = number === 1 ? '' : `.${number}`;
       const backup = `${this.path}.${from}.bak${more}`;
       if (createOnce(backup, original)) return;
-      if (readFileSync(backup).equals(original)) return;
+      if (readRegular(backup, ownReadFlags).equals(original)) return;
     }
   }
 

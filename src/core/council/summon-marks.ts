@@ -29,7 +29,7 @@ export interface Mark {
 }
 
 /**
- * `.agents/summons/<agent_id>`: set before an agent is summoned, removed when
+ * `summons/<agent_id>` in the record: set before an agent is summoned, removed when
  * its answer is recorded, so that any server of the workspace does that when
  * the one that summoned it is gone.
  */

@@ -25,7 +25,7 @@ afterEach(() => workspace.remove());
 
 test('a refused summons that cannot be taken back at once is taken back later', async () => {
   const path = join(workspace.path, 'state.json');
-  const runs = new RunStore(join(workspace.path, '.agents'));
+  const runs = new RunStore(workspace.record);
   const store = new CouncilStore(path, processes);
   const problems: unknown[] = [];
   const summons = new Summons({

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ApiEngine, Engine, Failure } from '../../plugin.ts';
 import { messageOf } from '../errors.ts';
+import { leadsOut } from '../runs/containment.ts';
 import { readIfThere } from '../state/atomic-file.ts';
 import { isPlaceholder } from './placeholder.ts';
 
@@ -113,6 +114,7 @@ export class ApiKeys {
     try {
       const text = readIfThere(file);
       if (text === undefined) return keys;
+      this.#checkPlace(file);
       this.#checkMode(file);
       for (const [name, value] of entriesOf(text)) {
         const key = typeof value === 'string' ? value.trim() : '';
@@ -128,6 +130,16 @@ export class ApiKeys {
     }
     for (const key of keys.values()) this.#seen.add(key);
     return keys;
+  }
+
+  /**
+   * A clone may hold a link to any file of the user's, whose texts would then
+   * be sent as keys. A link to a place where keys may lie is followed.
+   */
+  #checkPlace(file: string): void {
+    const { directories } = this.#with;
+    if (directories.some((path) => !leadsOut(path, file))) return;
+    throw new Error('it is a link that leads outside the workspace');
   }
 
   #checkMode(file: string): void {

@@ -14,6 +14,7 @@ export interface EngineSettings {
   baseUrl?: string | undefined;
   stream?: boolean | undefined;
   env?: Record<string, string> | undefined;
+  passEnv?: string[] | undefined;
   maxConcurrent?: number | undefined;
 }
 

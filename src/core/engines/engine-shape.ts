@@ -114,6 +114,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           env: z
             .looseObject({
               keep: z.array(filled).optional(),
+              keepIf: z.record(filled, z.array(filled)).optional(),
               drop: z.array(filled).optional(),
               set: callable.optional()
             })

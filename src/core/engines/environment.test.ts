@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CliEngine, EngineRequest } from '../../plugin.ts';
-import { childEnvironment } from './environment.ts';
+import { type Additions, childEnvironment } from './environment.ts';
 
 const request: EngineRequest = {
   prompt: 'x',
@@ -12,7 +12,7 @@ const request: EngineRequest = {
 function environmentOf(
   from: Record<string, string | undefined>,
   env: CliEngine['env'] = {},
-  configured: Record<string, string> = {}
+  additions: Additions = {}
 ) {
   const engine: CliEngine = {
     kind: 'cli',
@@ -23,7 +23,7 @@ function environmentOf(
     ...(env ? { env } : {})
   };
   const record = { agent_id: '0000000a', depth: 2 };
-  return childEnvironment(engine, request, record, '/d', configured, from);
+  return childEnvironment(engine, request, record, '/d', additions, from);
 }
 
 const marks = {
@@ -100,6 +100,67 @@ test('set goes before keep, the configuration before set, our marks first', () =
   };
   const from = { A: 'kept', B: 'kept', C: 'kept' };
   expect(
-    environmentOf(from, env, { C: 'configured', TROUPE_AGENT_ID: 'x' })
+    environmentOf(from, env, { env: { C: 'configured', TROUPE_AGENT_ID: 'x' } })
   ).toEqual({ A: 'kept', B: 'set', C: 'configured', ...marks });
+});
+
+const clouds = {
+  keep: ['X_*', 'CLOUD_PROJECT'],
+  keepIf: { X_USE_CLOUD: ['CLOUD_*', 'X_CLOUD_*'], USE_OTHER: ['OTHER_KEY'] }
+};
+const credentials = {
+  X_KEY: 'k',
+  X_CLOUD_KEY: 'k',
+  CLOUD_SECRET: 'k',
+  CLOUD_PROJECT: 'p',
+  OTHER_KEY: 'k'
+};
+
+test.each([{}, { X_USE_CLOUD: '0' }, { X_USE_CLOUD: 'false' }])(
+  "a cloud's credentials stay here while its switch is %j",
+  (switches) => {
+    const from = { ...credentials, ...switches };
+    expect(environmentOf(from, clouds)).toEqual({
+      X_KEY: 'k',
+      CLOUD_PROJECT: 'p',
+      ...switches,
+      ...marks
+    });
+  }
+);
+
+test.each(['1', 'true', 'YES', 'on'])(
+  "a cloud's credentials are handed on while its own switch is %s",
+  (X_USE_CLOUD) => {
+    const { OTHER_KEY, ...own } = credentials;
+    const from = { ...credentials, X_USE_CLOUD };
+    expect(environmentOf(from, clouds)).toEqual({
+      ...own,
+      X_USE_CLOUD,
+      ...marks
+    });
+    const drop = ['CLOUD_SECRET'];
+    expect(environmentOf(from, { ...clouds, drop })).not.toHaveProperty(
+      'CLOUD_SECRET'
+    );
+  }
+);
+
+test('the configuration may turn a switch on, a caller may not', () => {
+  const USE_OTHER = '1';
+  const set = environmentOf(credentials, clouds, { env: { USE_OTHER } });
+  expect(set).toMatchObject({ USE_OTHER, OTHER_KEY: 'k' });
+  const asked = environmentOf(credentials, clouds, { asked: { USE_OTHER } });
+  expect(asked).toMatchObject({ USE_OTHER });
+  expect(asked).not.toHaveProperty('OTHER_KEY');
+});
+
+test('variables of passEnv are handed on by name, where there are any', () => {
+  const from = { GATEWAY_KEY: 'k', GATEWAY_KEYS: 'k', EMPTY: '${EMPTY}' };
+  const passEnv = ['GATEWAY_KEY', 'MISSING', 'EMPTY'];
+  const drop = ['GATEWAY_*'];
+  expect(environmentOf(from, { drop }, { passEnv })).toEqual({
+    GATEWAY_KEY: 'k',
+    ...marks
+  });
 });

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
+import { readRegular } from '../state/regular-file.ts';
 import { splitWords } from './split-words.ts';
 
 /** What a template may name. Absent values read as nothing. */
@@ -86,7 +86,7 @@ function readText(path: string): string {
 
 function read(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readRegular(path).toString('utf8');
   } catch (error) {
     const why = errnoOf(error) ?? messageOf(error);
     throw invalid(path, `it cannot be read (${why})`);

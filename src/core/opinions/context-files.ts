@@ -1,8 +1,9 @@
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import { keyFileName } from '../engines/api-keys.ts';
 import { HostError } from '../errors.ts';
 import { resolveInside } from '../runs/containment.ts';
+import { ownReadFlags, readRegular } from '../state/regular-file.ts';
 
 export interface ContextFile {
   /** Relative to the workspace. */
@@ -47,7 +48,8 @@ export function readContextFiles(
 
 function decoded(file: string): string | undefined {
   try {
-    const bytes = readFileSync(file);
+    // Its real path, so a link means that it was replaced since.
+    const bytes = readRegular(file, ownReadFlags);
     if (bytes.includes(0)) return undefined;
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

@@ -59,11 +59,9 @@ test.each<[string, object, string]>([
     });
     await expect(create()).rejects.toThrow(said);
     expect(await master.list('all')).toEqual([]);
-    const state = join(office.workspace.path, '.agents');
-    for (const place of ['agents', 'workers'])
-      expect(
-        readdirSync(join(state, place)).filter((name) => /^0/.test(name))
-      ).toEqual([]);
+    const { record, shared } = office.workspace.paths;
+    for (const place of [shared.agents, join(record, 'workers')])
+      expect(readdirSync(place).filter((name) => /^0/.test(name))).toEqual([]);
   }
 );
 

@@ -11,7 +11,7 @@ let folder: WorkerFolder;
 beforeEach(() => {
   const workspace = createTempWorkspace();
   onTestFinished(workspace.remove);
-  folder = new WorkerFolder(workspace.path, 'aaaaaaaa');
+  folder = new WorkerFolder(workspace.paths, 'aaaaaaaa');
 });
 
 const kept = (file: string) => readFileSync(join(folder.public, file), 'utf8');

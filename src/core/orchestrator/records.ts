@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { lazily } from '../lazily.ts';
-import type { ProcessIdentity } from '../runs/run.ts';
+import { identitySchema } from '../state/process-identity.ts';
 
 /** What the master asks of a worker: a line of its inbox. */
 export interface Command {
@@ -133,14 +133,6 @@ export function parseBroadcast(value: unknown): BroadcastEvent | undefined {
   return lineSchemas().broadcast.safeParse(value).data;
 }
 
-const identitySchema = lazily(() =>
-  z.object({
-    pid: z.number(),
-    start: z.string(),
-    place: z.string()
-  })
-);
-
 /** What was settled for a worker when it was made, for whoever looks after it. */
 export const termsSchema = lazily(() =>
   z.object({
@@ -156,12 +148,3 @@ export const termsSchema = lazily(() =>
 );
 
 export type Terms = z.output<ReturnType<typeof termsSchema>>;
-
-/** A process, as it was written down. */
-export function parseIdentity(text: string): ProcessIdentity | undefined {
-  try {
-    return identitySchema().parse(JSON.parse(text));
-  } catch {
-    return undefined;
-  }
-}

@@ -1,5 +1,6 @@
 import { EngineFault } from '../engines/engine-fault.ts';
 import { HostError, messageOf } from '../errors.ts';
+import { ofAgent } from '../runs/words.ts';
 import type { WorkerMeta } from './records.ts';
 
 /** In characters: what is longer is no line for people. */
@@ -16,7 +17,7 @@ export function notReady(
     'not_ready',
     `The worker "${name}" (${engine}, ${agent_id}) is not ready: ${problem}.${shown}`,
     `Nothing of it is left running; screen shows its last lines. Start ${engine} once by hand in that directory to see what it wants, then create the worker again.`,
-    { screen: lines.map((line) => line.slice(0, longestLine)) }
+    { ...ofAgent, screen: lines.map((line) => line.slice(0, longestLine)) }
   );
 }
 

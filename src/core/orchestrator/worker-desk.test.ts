@@ -141,7 +141,7 @@ describe('whoever waits', () => {
     await wait();
     await enqueue('a');
     await master.store.broadcastOf(runId).publish(id, master.store.get(id).log);
-    const lock = `${office.workspace.path}/.agents/workers/run-${runId}/broadcast.lock`;
+    const lock = `${office.workspace.record}/workers/run-${runId}/broadcast.lock`;
     const release = hold(lock);
     expect((await wait()).given?.task?.id).toBe('a');
     release();

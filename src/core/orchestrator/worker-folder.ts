@@ -1,4 +1,10 @@
 import { join } from 'node:path';
+import type { Paths } from '../paths/paths.ts';
+
+/** Where workers are kept: files for readers in the workspace, the rest not. */
+export type WorkerPlaces = Pick<Paths, 'record'> & {
+  shared: Pick<Paths['shared'], 'agents' | 'run'>;
+};
 
 /**
  * Where a worker's files lie. What people and programs read is in `public`,
@@ -8,13 +14,13 @@ export class WorkerFolder {
   readonly agentId: string;
   /** `.agents/agents/<id>`: meta.json, inbox, outbox, artifacts. */
   readonly public: string;
-  /** `.agents/workers/<id>`: the lock, the request, one folder for each start. */
+  /** `workers/<id>` in the record: the lock, the request, one folder for each start. */
   readonly private: string;
 
-  constructor(stateDirectory: string, agentId: string) {
+  constructor(places: WorkerPlaces, agentId: string) {
     this.agentId = agentId;
-    this.public = join(stateDirectory, 'agents', agentId);
-    this.private = join(stateDirectory, 'workers', agentId);
+    this.public = join(places.shared.agents, agentId);
+    this.private = join(workersIn(places), agentId);
   }
 
   get meta(): string {
@@ -69,6 +75,11 @@ export class WorkerFolder {
 }
 
 /** Of every run of workers, what all are told. */
-export function broadcastPath(stateDirectory: string, runId: string): string {
-  return join(stateDirectory, 'run', runId, 'broadcast.jsonl');
+export function broadcastPath({ shared }: WorkerPlaces, runId: string): string {
+  return join(shared.run, runId, 'broadcast.jsonl');
+}
+
+/** The private halves of all workers, a folder each. */
+export function workersIn({ record }: Pick<WorkerPlaces, 'record'>): string {
+  return join(record, 'workers');
 }

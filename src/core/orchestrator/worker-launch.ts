@@ -122,7 +122,7 @@ export class WorkerLaunch {
       request,
       { agent_id: meta.agent_id, depth },
       directory,
-      { ...configured.env, ...env }
+      { ...configured, asked: env }
     );
     const own = join(directory, connectionName);
     ensureDirectory(own);

@@ -75,7 +75,7 @@ export class WorkerLog {
           storageError(error, this.#folder.public, {
             full: 'Nothing was recorded. Free some space and call again.',
             unwritable:
-              'Nothing was recorded. Check owner and permissions of .agents/ in the workspace and call again.'
+              'Nothing was recorded. Check owner and permissions of .agents/ in the workspace and of ~/.troupe, and call again.'
           })
         );
       let told: { value: Told } | undefined;

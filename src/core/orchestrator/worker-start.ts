@@ -18,8 +18,9 @@ import {
   writeNew
 } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import { parseIdentity } from '../state/process-identity.ts';
 import { readEnds } from '../state/text-file.ts';
-import { parseIdentity, type WorkerMeta } from './records.ts';
+import type { WorkerMeta } from './records.ts';
 import type { PaneRef, PaneState, Terminal } from './terminal.ts';
 import { typeInto } from './type-into.ts';
 import type { WorkerFolder } from './worker-folder.ts';

@@ -10,7 +10,11 @@ import {
   replaceFile,
   writeNew
 } from '../state/atomic-file.ts';
-import { ensureDirectory, isLink } from '../state/directories.ts';
+import {
+  ensureDirectory,
+  isLink,
+  isRealDirectory
+} from '../state/directories.ts';
 import { FileLock, type Witnesses } from '../state/file-lock.ts';
 import { LockQueue } from '../state/lock-queue.ts';
 import { Broadcast } from './broadcast.ts';
@@ -21,7 +25,12 @@ import {
   termsSchema,
   type WorkerMeta
 } from './records.ts';
-import { broadcastPath, WorkerFolder } from './worker-folder.ts';
+import {
+  broadcastPath,
+  WorkerFolder,
+  type WorkerPlaces,
+  workersIn
+} from './worker-folder.ts';
 import { WorkerLog } from './worker-log.ts';
 
 const requestSchema = lazily(() =>
@@ -46,7 +55,7 @@ export interface Worker {
 
 /** The workers of a workspace, on disk. */
 export class WorkerStore {
-  readonly #root: string;
+  readonly #places: WorkerPlaces;
   readonly #witnesses: Witnesses;
   readonly #lock: FileLock;
   readonly #works: LockQueue<() => void>;
@@ -54,10 +63,10 @@ export class WorkerStore {
   readonly #terms = new Map<string, Terms>();
   readonly #broadcasts = new Map<string, Broadcast>();
 
-  constructor(stateDirectory: string, witnesses: Witnesses) {
-    this.#root = stateDirectory;
+  constructor(places: WorkerPlaces, witnesses: Witnesses) {
+    this.#places = places;
     this.#witnesses = witnesses;
-    const directory = join(stateDirectory, 'workers');
+    const directory = workersIn(places);
     const lock = join(directory, 'lock');
     this.#lock = new FileLock(lock, `${lock}.servers`, witnesses);
     this.#works = new LockQueue(
@@ -78,7 +87,7 @@ export class WorkerStore {
 
   ids(): string[] {
     try {
-      const names = readdirSync(join(this.#root, 'agents'));
+      const names = readdirSync(workersIn(this.#places));
       return names.filter((name) => /^[0-9a-f]{8}$/.test(name));
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return [];
@@ -89,8 +98,9 @@ export class WorkerStore {
   find(agentId: string): Worker | undefined {
     if (!/^[0-9a-f]{8}$/.test(agentId)) return undefined;
     const folder = this.folderOf(agentId);
-    // A link in its place is no worker of ours.
-    if (isLink(folder.public) || isLink(folder.private)) return undefined;
+    // A link is not a worker of ours, nor is one that the record does not have.
+    if (isLink(folder.public) || !isRealDirectory(folder.private))
+      return undefined;
     const meta = metaIn(folder);
     if (!meta) {
       this.#logs.delete(agentId);
@@ -114,7 +124,7 @@ export class WorkerStore {
   }
 
   folderOf(agentId: string): WorkerFolder {
-    return new WorkerFolder(this.#root, agentId);
+    return new WorkerFolder(this.#places, agentId);
   }
 
   /**
@@ -167,7 +177,7 @@ export class WorkerStore {
   alone<Result>(work: () => Result): Promise<Result> {
     return new Promise((resolve, reject) => {
       const failed = (error: unknown) =>
-        reject(storageError(error, this.#root));
+        reject(storageError(error, this.#places.record));
       const one = () => {
         try {
           resolve(work());
@@ -209,8 +219,8 @@ export class WorkerStore {
     const known =
       this.#broadcasts.get(runId) ??
       new Broadcast(
-        broadcastPath(this.#root, runId),
-        join(this.#root, 'workers', `run-${runId}`),
+        broadcastPath(this.#places, runId),
+        join(workersIn(this.#places), `run-${runId}`),
         this.#witnesses
       );
     this.#broadcasts.set(runId, known);
@@ -222,7 +232,7 @@ export class WorkerStore {
     if (!/^[0-9a-f]{8}$/.test(runId)) return undefined;
     // The first worker of a run is there before its first line.
     const isKnown =
-      existsSync(broadcastPath(this.#root, runId)) ||
+      existsSync(broadcastPath(this.#places, runId)) ||
       this.all().some(({ meta }) => meta.run_id === runId);
     return isKnown ? this.broadcastOf(runId) : undefined;
   }

@@ -17,6 +17,8 @@ export interface Paths {
   segments: string;
   heads: string;
   rotationLock: string;
+  /** Servers that live here, a file each. */
+  servers: string;
   /** The bearer token of the server over HTTP. */
   token: string;
   views: ViewPaths;
@@ -56,6 +58,7 @@ export function pathsOf(workspace: string, home = troupeHome()): Paths {
     segments: join(record, 'journal'),
     heads: join(record, 'heads'),
     rotationLock: join(record, 'rotation', 'lock'),
+    servers: join(record, 'servers'),
     token: join(record, 'http', 'token'),
     views: {
       directory: logs,

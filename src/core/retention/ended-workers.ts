@@ -1,6 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { WorkerFolder } from '../orchestrator/worker-folder.ts';
+import {
+  WorkerFolder,
+  type WorkerPlaces,
+  workersIn
+} from '../orchestrator/worker-folder.ts';
 import { WorkerStore } from '../orchestrator/worker-store.ts';
 import { bytesBelow } from '../state/bytes-below.ts';
 import { namesIn } from '../state/directories.ts';
@@ -22,10 +25,10 @@ export interface EndedWorker {
 }
 
 export function endedWorkers(
-  stateDirectory: string,
+  workers: WorkerPlaces,
   witnesses: Witnesses
 ): EndedWorker[] {
-  const store = new WorkerStore(stateDirectory, witnesses);
+  const store = new WorkerStore(workers, witnesses);
   try {
     return store.all().flatMap(({ meta, folder, log }) => {
       const places = [folder.public, folder.private];
@@ -44,10 +47,10 @@ export function endedWorkers(
 /** Its public folder first: without it there is no worker. */
 export function removeWorker(
   agentId: string,
-  stateDirectory: string,
+  workers: WorkerPlaces,
   trash: Trash
 ): void {
-  const folder = new WorkerFolder(stateDirectory, agentId);
+  const folder = new WorkerFolder(workers, agentId);
   trash.take(folder.public, `worker-${agentId}`);
   trash.take(folder.private, `private-${agentId}`);
   for (const name of [`worker-${agentId}`, `private-${agentId}`])
@@ -56,16 +59,16 @@ export function removeWorker(
 
 /** Removes private halves of workers whose removal was cut short. */
 export function removeHalves(
-  stateDirectory: string,
+  workers: WorkerPlaces,
   trash: Trash,
   now = Date.now()
 ): void {
-  for (const agentId of namesIn(join(stateDirectory, 'workers'))) {
+  for (const agentId of namesIn(workersIn(workers))) {
     if (!/^[0-9a-f]{8}$/.test(agentId)) continue;
-    const folder = new WorkerFolder(stateDirectory, agentId);
+    const folder = new WorkerFolder(workers, agentId);
     const file = statSync(folder.private, { throwIfNoEntry: false });
     const isOld = file && Math.abs(now - file.mtimeMs) > youngMs;
     if (isOld && isOurs(folder.private) && !existsSync(folder.public))
-      removeWorker(agentId, stateDirectory, trash);
+      removeWorker(agentId, workers, trash);
   }
 }

@@ -69,17 +69,16 @@ function randomPeople(path: string): Citizen[] {
   return people;
 }
 
-function settle(people: Citizen[], path: string): void {
-  const state = join(path, '.agents');
+function settle(people: Citizen[], record: string): void {
   for (const one of people) {
     const { hasTree, isSummoned, ...agent } = one;
-    makeUp(path, agent);
+    makeUp(record, agent);
     if (hasTree && one.worktree)
       mkdirSync(one.worktree.path, { recursive: true });
-    mkdirSync(join(state, 'summons'), { recursive: true });
+    mkdirSync(join(record, 'summons'), { recursive: true });
     if (isSummoned)
       writeFileSync(
-        join(state, 'summons', one.agent_id),
+        join(record, 'summons', one.agent_id),
         JSON.stringify({
           agent_id: one.agent_id,
           state: '/council.json',
@@ -87,7 +86,7 @@ function settle(people: Citizen[], path: string): void {
         })
       );
   }
-  const squads = new SquadStore(state);
+  const squads = new SquadStore(record);
   for (const id of new Set(people.flatMap(({ squad }) => squad?.squadId ?? [])))
     squads.create({
       v: 1,
@@ -182,10 +181,10 @@ test('a clean takes exactly what the rules say, and a second one nothing', async
   let taken = 0;
   for (let round = 0; round < rounds; round += 1) {
     const log = createLog();
-    const { path } = log.workspace;
-    const store = new RunStore(join(path, '.agents'));
+    const { path, record } = log.workspace;
+    const store = new RunStore(record);
     const people = randomPeople(path);
-    settle(people, path);
+    settle(people, record);
     const sizes = new Map(
       people.map(({ agent_id }) => [
         agent_id,
@@ -211,11 +210,11 @@ test('a clean takes exactly what the rules say, and a second one nothing', async
     const there = people
       .map(({ agent_id }) => agent_id)
       .filter((id) => !expected.includes(id));
-    const spawns = join(path, '.agents/spawns');
+    const spawns = join(record, 'spawns');
     expect(existsSync(spawns) ? readdirSync(spawns) : []).toEqual(there);
     for (const { agent_id, patch } of people) {
       const isKept = patch === undefined || there.includes(agent_id);
-      const diff = join(path, '.agents/diffs', `${agent_id}.diff`);
+      const diff = join(record, 'diffs', `${agent_id}.diff`);
       expect(existsSync(diff), what).toBe(!isKept);
       expect(store.sizes.goneAt(agent_id) === undefined, what).toBe(
         there.includes(agent_id)

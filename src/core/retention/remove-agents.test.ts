@@ -19,7 +19,7 @@ let store: RunStore;
 
 beforeEach(() => {
   log = createLog();
-  store = new RunStore(join(log.workspace.path, '.agents'));
+  store = new RunStore(log.workspace.record);
 });
 
 afterEach(() => log.workspace.remove());
@@ -42,7 +42,7 @@ function turns(count: number): string[] {
 }
 
 function turn(number: number): void {
-  makeUp(log.workspace.path, {
+  makeUp(log.workspace.record, {
     agent_id: idOf(number),
     engine: 'grok',
     kind: 'api',
@@ -105,7 +105,7 @@ test('nobody gets the id of one that is on its way out', async () => {
 
 test('two cleans at once take each agent once', async () => {
   for (let number = 1; number <= 60; number += 1)
-    makeUp(log.workspace.path, {
+    makeUp(log.workspace.record, {
       ...{ agent_id: idOf(number), daysAgo: 1, read: true }
     });
   const residents = await takeCensus(store);
@@ -118,7 +118,7 @@ test('two cleans at once take each agent once', async () => {
   expect(one.length * two.length).toBeGreaterThan(0);
   expect(spawns()).toEqual([]);
   const told = log
-    .read('iac.jsonl')
+    .journalText()
     .split('\n')
     .flatMap((line) => parseRecord(line) ?? []);
   expect(told.map(({ agent_id }) => agent_id).sort()).toEqual(
@@ -130,7 +130,7 @@ test('two cleans at once take each agent once', async () => {
 test('one that came after the census is not looked at', async () => {
   turns(1);
   const residents = await takeCensus(store);
-  makeUp(log.workspace.path, { agent_id: idOf(7), daysAgo: 90, read: true });
+  makeUp(log.workspace.record, { agent_id: idOf(7), daysAgo: 90, read: true });
   await removeAll(choose(residents, { keep: 0 }), residents, tools());
   expect(spawns()).toEqual([idOf(7)]);
 });

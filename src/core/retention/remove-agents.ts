@@ -1,5 +1,5 @@
 import { constants, copyFileSync, existsSync, linkSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setImmediate as breathe } from 'node:timers/promises';
 import type { CleanedRecord } from '../audit/cleaned-record.ts';
 import type { Journal } from '../audit/journal.ts';
@@ -8,6 +8,7 @@ import { errnoOf, messageOf } from '../errors.ts';
 import { keptPatch } from '../runs/cleaned-agent.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { hasOpenTurn, hasTurnLeft } from '../runs/session-turns.ts';
+import { remove } from '../state/atomic-file.ts';
 import { bytesBelow } from '../state/bytes-below.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import type { Unit } from './choose.ts';
@@ -37,6 +38,7 @@ export async function removeAgents(
     if (tools.signal?.aborted) break;
     for (const agent of takeOut(unit, tools)) {
       note(agent, tools);
+      removePage(agent.agentId, tools);
       throwAway(agent.agentId, tools);
       removed.push(agent);
     }
@@ -111,6 +113,17 @@ function keepPatch(agentId: string, store: RunStore): void {
     // By one who was killed before the folder went.
     if (errnoOf(error) === 'EEXIST') return;
     copyFileSync(patch, kept, constants.COPYFILE_EXCL);
+  }
+}
+
+/** What a page holds is to go, too; it is made again from the journal. */
+function removePage(agentId: string, { store, onProblem }: RemovalTools): void {
+  if (store.pages === undefined) return;
+  const path = join(store.pages, `${agentId}.md`);
+  try {
+    remove(path);
+  } catch (error) {
+    onProblem(`${path} is left: ${messageOf(error)}`);
   }
 }
 

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
-import { parseIdentity } from '../orchestrator/records.ts';
 import { readIfThere, remove, writeNew } from '../state/atomic-file.ts';
 import { ensureDirectory, namesIn } from '../state/directories.ts';
 import type { Witnesses } from '../state/file-lock.ts';
+import { parseIdentity } from '../state/process-identity.ts';
 import { isOurs } from './census.ts';
 
 /** A folder without its owner's name may be about to get it. */
@@ -21,7 +21,7 @@ export interface Leftover {
 }
 
 /**
- * `.agents/trash/<clean>/`: a folder on its way out is renamed into it first,
+ * `trash/<clean>/` in the record: a folder on its way out is renamed into it first,
  * so that it vanishes whole whenever we are killed. `owner` in it says whose
  * it is: what a dead one left, the next clean takes over, one of them only.
  */

@@ -10,7 +10,7 @@ export function toldIfCleaned(
   const at = sizes.goneAt(agentId);
   if (at === undefined) return undefined;
   const patch = existsSync(keptPatch(root, agentId))
-    ? ` The patch of its changes is kept: .agents/diffs/${agentId}.diff.`
+    ? ` The patch of its changes is kept: ${keptPatch(root, agentId)}.`
     : '';
   return `Agent ${agentId} had ended and was cleaned away (troupe clean) at ${at}; logs/ has what the log holds of it.${patch}`;
 }

@@ -67,6 +67,12 @@ export function resolveInside(
   }
 }
 
+/** True for a path that exists and, links resolved, lies outside a root. */
+export function leadsOut(root: string, path: string): boolean {
+  const real = realPathOf(path);
+  return real !== undefined && !isInside(realPathOf(root) ?? root, real);
+}
+
 /** It may have been moved away under a server at work. */
 function rootOf(workspace: string): string {
   try {

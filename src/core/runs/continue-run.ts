@@ -1,6 +1,11 @@
+import { basename, dirname } from 'node:path';
 import type { Failure } from '../../plugin.ts';
+import type { Worktree } from '../changes/ports.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
+import type { Paths } from '../paths/paths.ts';
+import { pathNow } from '../paths/records.ts';
+import { isInside } from '../paths/troupe-home.ts';
 import { toldIfCleaned } from './cleaned-agent.ts';
 import type { Run, RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
@@ -16,6 +21,16 @@ export interface ContinueRequest {
   requestId?: string | undefined;
 }
 
+export interface ContinueTools {
+  registry: EngineRegistry;
+  store: RunStore;
+  tracker: RunTracker;
+  spawner: Spawner;
+  paths: Paths;
+  /** The program that squads run in place of their engine's own, if any. */
+  squadProgram: string | undefined;
+}
+
 /**
  * Starts a new agent on the session of an earlier one, with its directory,
  * access, model and program.
@@ -23,14 +38,9 @@ export interface ContinueRequest {
  */
 export async function continueRun(
   request: ContinueRequest,
-  tools: {
-    registry: EngineRegistry;
-    store: RunStore;
-    tracker: RunTracker;
-    spawner: Spawner;
-  }
+  tools: ContinueTools
 ): Promise<Spawned> {
-  const { store, tracker, spawner, registry } = tools;
+  const { store, tracker, spawner, registry, paths } = tools;
   const { agentId, prompt, timeoutSeconds, requestId } = request;
   const run = await tracker.run(agentId);
   if (!run) throw unknownAgent(agentId, store);
@@ -57,11 +67,11 @@ export async function continueRun(
     prompt,
     timeoutSeconds,
     requestId,
-    cwd: run.record.cwd,
-    worktree: run.record.worktree,
+    cwd: pathNow(run.record.cwd, paths),
+    worktree: run.record.worktree && checkWorktree(run.record, paths),
     access: run.record.access,
     ...(run.record.model === null ? {} : { model: run.record.model }),
-    ...programOf(run.record, registry),
+    ...programOf(run.record, tools),
     ...(engine.kind === 'api' ? briefOf(run.record) : {}),
     ...(free ? { continues: { agentId, sessionId } } : { failure: busy })
   });
@@ -72,13 +82,46 @@ export async function continueRun(
   });
 }
 
+/**
+ * The program that the configuration names today; the record only says that
+ * it was another one than the engine's own.
+ */
 function programOf(
-  { engine: name, program }: RunRecord,
-  registry: EngineRegistry
+  { agent_id: id, engine: name, label, program }: RunRecord,
+  { registry, squadProgram }: Pick<ContinueTools, 'registry' | 'squadProgram'>
 ): Pick<SpawnRequest, 'as'> {
   const engine = registry.get(name);
   if (program === undefined || engine.kind === 'api') return {};
-  return { as: registry.withProgram(engine, program) };
+  if (squadProgram !== undefined)
+    return { as: registry.withProgram(engine, squadProgram) };
+  throw new HostError(
+    'no_session',
+    `Agent ${id} (${label}) ran a program of the squad settings, and they name none now.`,
+    'Set squad.engineCommand again, or start a new agent.'
+  );
+}
+
+/**
+ * A worktree of ours has one place, and belongs to a repository around the
+ * workspace or in it.
+ */
+function checkWorktree(
+  { agent_id: id, label, cwd, worktree }: RunRecord,
+  { shared, workspace }: ContinueTools['paths']
+): Worktree | undefined {
+  if (!worktree) return undefined;
+  const { path, origin } = worktree;
+  const isOurs =
+    dirname(path) === shared.worktrees &&
+    /^[0-9a-f]{8}$/.test(basename(path)) &&
+    isInside(path, cwd) &&
+    (isInside(workspace, origin) || isInside(origin, workspace));
+  if (isOurs) return worktree;
+  throw new HostError(
+    'no_session',
+    `Agent ${id} (${label}) worked in ${path}, which is no worktree of this workspace.`,
+    'Start a new agent and put what it needs to know into the prompt.'
+  );
 }
 
 /** An API has forgotten it. */

@@ -9,8 +9,7 @@ import {
   emptyExitFile,
   exitCodeOf,
   stopRequestOf,
-  touchStarting,
-  workspaceOf
+  touchStarting
 } from './run-files.ts';
 import type { Waiting } from './run-queue.ts';
 
@@ -33,7 +32,7 @@ export async function withChat(
   waiting: Waiting,
   directory: string,
   isWanted: () => boolean,
-  dependencies: ProgramDependencies
+  dependencies: ProgramDependencies & { workspace: string }
 ): Promise<Waiting> {
   const { record, engine, request, createChat } = waiting;
   if (!createChat || !isWanted()) return waiting;
@@ -41,7 +40,7 @@ export async function withChat(
   const command = processes.locate(createChat.command);
   if (command === undefined)
     throw new Error(notMade(`there is no program "${createChat.command}"`));
-  checkStillInside(workspaceOf(directory), record.cwd);
+  checkStillInside(dependencies.workspace, record.cwd);
   const place = layOut(directory);
   const { ended } = processes.launch({
     agentId: record.agent_id,

@@ -10,13 +10,15 @@ import {
   silenceLimitOf
 } from './program.ts';
 import { notPrepared } from './run.ts';
-import { addEvent, claimNeverStarts, workspaceOf } from './run-files.ts';
+import { addEvent, claimNeverStarts } from './run-files.ts';
 import type { Waiting } from './run-queue.ts';
 import { type StdinDependencies, tellAnew } from './stdin.ts';
 
 export interface LaunchDependencies
   extends ProgramDependencies,
-    StdinDependencies {}
+    StdinDependencies {
+  workspace: string;
+}
 
 /**
  * Starts a run's process under its supervisor. Settles when that has ended,
@@ -29,7 +31,7 @@ export async function launchRun(
 ): Promise<void> {
   const { record, request, engine } = waiting;
   try {
-    checkStillInside(workspaceOf(directory), record.cwd);
+    checkStillInside(dependencies.workspace, record.cwd);
     tellAnew(waiting, dependencies);
     addEvent(directory, { type: 'started', engine: engine.name });
     await dependencies.processes.launch({

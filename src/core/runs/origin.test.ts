@@ -19,7 +19,7 @@ let store: RunStore;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  store = new RunStore(join(workspace.path, '.agents'));
+  store = new RunStore(workspace.record);
 });
 afterEach(() => workspace.remove());
 
@@ -150,12 +150,12 @@ describe('what is asked', () => {
   });
 
   describe('where an agent left only its marks', () => {
-    const started = join('.agents', 'workers', b, 'start-1');
+    const started = join('workers', b, 'start-1');
     const asks = (directory: string) =>
       originOf([ancestor(9, { agentId: b, directory })]).isAgents();
 
     function startedBy(claim: string): string {
-      const directory = join(workspace.path, started);
+      const directory = join(workspace.record, started);
       mkdirSync(directory, { recursive: true });
       writeFileSync(join(directory, 'claim'), claim);
       return directory;
@@ -170,7 +170,7 @@ describe('what is asked', () => {
       expect(origin.isAgents()).toBe(true);
       store.discard(a);
       expect(origin.isAgents()).toBe(false);
-      expect(asks(join(workspace.path, started))).toBe(false);
+      expect(asks(join(workspace.record, started))).toBe(false);
     });
 
     test('is asked by a worker as long as that is at work', () => {

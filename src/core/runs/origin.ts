@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { AgentMarks, Ancestor, Processes } from './ports.ts';
 import { isSameProcess, type ProcessIdentity, type RunRecord } from './run.ts';
-import { claimOf, hasExited, workspaceOf } from './run-files.ts';
+import { aboveFolder, claimOf, hasExited } from './run-files.ts';
 import { liveStateOf } from './run-state.ts';
 import type { RunStore } from './run-store.ts';
 
@@ -130,7 +130,7 @@ function hasEnded(
   if (directory === undefined) return false;
   try {
     // It was removed, and does not lie where we cannot see it.
-    if (!existsSync(directory)) return existsSync(workspaceOf(directory));
+    if (!existsSync(directory)) return existsSync(aboveFolder(directory));
     const claim = claimOf(directory, processes.self.place);
     if (hasExited(directory) || claim?.never) return true;
     const supervisor = claim?.supervisor;

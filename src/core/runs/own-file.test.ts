@@ -15,7 +15,7 @@ let directory: string;
 beforeEach(() => {
   workspace = createTempWorkspace();
   workspace.write('secret', 'a secret');
-  directory = makeUp(workspace.path, {
+  directory = makeUp(workspace.record, {
     agent_id: '00c0ffee',
     daysAgo: 0,
     text: 'an answer'

@@ -24,7 +24,7 @@ const capOf = (engine: string) => (engine === 'capped' ? 1 : undefined);
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  store = new RunStore(join(workspace.path, '.agents'));
+  store = new RunStore(workspace.record);
   places = new Places('cli', 2, { store, processes, capOf });
 });
 afterEach(() => workspace.remove());

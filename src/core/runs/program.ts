@@ -69,8 +69,8 @@ export function environmentOf(
   { registry }: Pick<ProgramDependencies, 'registry'>
 ): Record<string, string> {
   const parts: Pick<CliEngine, 'env'> = engine.kind === 'cli' ? engine : {};
-  const { env } = registry.settingsOf(engine.name);
-  return childEnvironment(parts, request, record, directory, env);
+  const settings = registry.settingsOf(engine.name);
+  return childEnvironment(parts, request, record, directory, settings);
 }
 
 /** Seconds of silence until the supervisor ends a run; 0 for never. */

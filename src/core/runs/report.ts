@@ -5,7 +5,7 @@ import { linePart, listPart, shortName } from './parts.ts';
 import type { Outcome, Run, RunRecord } from './run.ts';
 import type { RunStore } from './run-store.ts';
 import type { RunTracker } from './run-tracker.ts';
-import { type Reading, readWords, type Words } from './words.ts';
+import { ofAgent, type Reading, readWords, type Words } from './words.ts';
 
 /** Characters of agents' text that one answer carries inline. */
 export const inlineChars = 20_000;
@@ -73,18 +73,24 @@ export async function readReport(
     return { full: told, words: told, error: told, bare: told };
   }
   const directory = store.directoryOf(record.agent_id);
-  const words = await readWords(directory, outcome, reading);
+  await tracker.paged(record.agent_id);
+  const shownAs = store.answerFile(record.agent_id, outcome);
+  const words = await readWords(directory, outcome, { ...reading, shownAs });
   const changes = reportChanges(record, directory);
   const bare: Answer = () => tellBare(record, outcome);
   const error: Answer = (told) => ({
     ...bare(told),
-    ...(outcome.error === null ? {} : told(linePart('error', outcome.error)))
+    ...(outcome.error === null
+      ? {}
+      : { ...ofAgent, ...told(linePart('error', outcome.error)) })
   });
   return {
     full: (told) => tellEnded({ ...run, outcome }, words, changes, told),
     words: (told) => ({
       ...error(told),
-      ...(outcome.result_chars === 0 ? {} : told(words.short('result')))
+      ...(outcome.result_chars === 0
+        ? {}
+        : { ...ofAgent, ...told(words.short('result')) })
     }),
     error,
     bare
@@ -115,7 +121,7 @@ async function reportActive(run: Run, tracker: RunTracker): Promise<Facts> {
     ...membershipOf(run),
     status,
     elapsed_seconds: secondsSince(record),
-    ...(progress ? { progress } : {}),
+    ...(progress ? { ...ofAgent, progress } : {}),
     message:
       status === 'queued'
         ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free place; it starts by itself. ${next}`
@@ -145,6 +151,7 @@ function tellEnded(
     model: shortName(outcome.model ?? 'default'),
     success: outcome.status === 'completed',
     status: outcome.status,
+    ...ofAgent,
     ...told(linePart('error', error, errorCut)),
     error_code: outcome.error_code,
     full_output: words.path,

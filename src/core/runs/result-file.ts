@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CliEngine, Engine, Reply } from '../../plugin.ts';
 import { replaceFile } from '../state/atomic-file.ts';
+import { ownReadFlags, readRegular } from '../state/regular-file.ts';
 import { sizeOf } from '../state/text-file.ts';
 import { TextLength } from '../state/text-length.ts';
 import type { Outcome } from './run.ts';
@@ -21,7 +22,9 @@ export async function saveResult(
     return { result_file: 'stdout', result_chars };
   }
   // A plain engine's bytes are kept, also those that are no UTF-8.
-  const result = isPlain(engine) ? trimmed(readFileSync(stdout)) : reply.text;
+  const result = isPlain(engine)
+    ? trimmed(readRegular(stdout, ownReadFlags))
+    : reply.text;
   if (!existsSync(join(directory, 'outcome.json')))
     replaceFile(join(directory, 'result.txt'), result);
   return { result_file: 'result.txt', result_chars: result.toString().length };

@@ -44,8 +44,11 @@ export interface Claim {
   never: boolean;
 }
 
-/** The workspace of an agent's folder, `.agents/spawns/<id>` in it. */
-export function workspaceOf(directory: string): string {
+/**
+ * A directory that is there as long as this process can see the place of an
+ * agent's folder, whether that is `spawns/<id>` or `workers/<id>/start-<n>`.
+ */
+export function aboveFolder(directory: string): string {
   return join(directory, '..', '..', '..');
 }
 

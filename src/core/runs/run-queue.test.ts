@@ -18,7 +18,7 @@ let queue: RunQueue;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  store = new RunStore(join(workspace.path, '.agents'));
+  store = new RunStore(workspace.record);
   queue = new RunQueue(store);
 });
 afterEach(() => workspace.remove());
@@ -148,7 +148,7 @@ class WatchedStore extends RunStore {
 }
 
 test('of a long line in which many have ended, each is looked at once', () => {
-  const watched = new WatchedStore(join(workspace.path, '.agents'));
+  const watched = new WatchedStore(workspace.record);
   store = watched;
   queue = new RunQueue(store);
   const ids = Array.from({ length: 20 }, (_, n) => `000000${n + 10}`);

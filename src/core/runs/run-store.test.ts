@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { recordWith } from '../../testing/run-facts.ts';
 import {
@@ -14,7 +13,7 @@ let store: RunStore;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  store = new RunStore(join(workspace.path, '.agents'));
+  store = new RunStore(workspace.record);
 });
 
 afterEach(() => workspace.remove());
@@ -33,13 +32,13 @@ test('a spawn that others gave up meanwhile has its mark all the same', () => {
 
 test('a spawn that was never answered is given up, others are not', () => {
   store.create(recordWith(), 'x', 'x');
-  workspace.write('.agents/open/0000cafe', '');
+  workspace.writeRecord('open/0000cafe', '');
   for (const one of store.openIds()) store.giveUp(one);
   expect(store.openIds()).toEqual([id]);
 });
 
 test('a run that was taken back and made anew is seen as it is now', () => {
-  const other = new RunStore(join(workspace.path, '.agents'));
+  const other = new RunStore(workspace.record);
   store.create(recordWith({ task: 'first' }), 'x', 'x');
   expect(other.recordOf(id)?.task).toBe('first');
   store.discard(id);

@@ -12,24 +12,31 @@ import {
 import {
   ensureDirectory,
   isRealDirectory,
+  lookAt,
   namesIn
 } from '../state/directories.ts';
 import { fileIn } from '../state/file-in.ts';
 import { fillIn } from '../state/own-file.ts';
+import { sizeOf } from '../state/text-file.ts';
 import { RecordMemory } from './record-memory.ts';
 import type { Outcome, RunRecord } from './run.ts';
 import { wasClaimed } from './run-files.ts';
 import { SizeLedger } from './size-ledger.ts';
 import { SpareFolders } from './spare-folders.ts';
+import { parseOutcome, parseRun } from './stored.ts';
+
+/** Up to this many bytes the page of an agent holds a text whole. */
+export const mostPageBytes = 16 * 1024 * 1024;
 
 /**
- * Agent folders under `.agents/spawns/<id>/`, and `.agents/open/<id>`: one
+ * Agent folders in the record, `spawns/<id>/`, and `open/<id>`: one
  * mark per run that has no recorded end, so that a start costs the same after
  * ten thousand runs as after ten. A mark is set before its folder appears and
  * removed after the end is in the journal.
  */
 export class RunStore {
   readonly root: string;
+  readonly pages: string | undefined;
   /** Folders on their way to `spawns`. */
   readonly drafts: string;
   readonly spare: SpareFolders;
@@ -40,13 +47,15 @@ export class RunStore {
   /** When the marks were set that were there at the last look. */
   #marks = new Map<string, number>();
 
-  constructor(stateDirectory: string) {
-    this.root = stateDirectory;
-    this.drafts = join(stateDirectory, 'drafts');
+  /** @param pages where views of single agents lie, in the workspace */
+  constructor(record: string, pages?: string) {
+    this.root = record;
+    this.pages = pages;
+    this.drafts = join(record, 'drafts');
     this.spare = new SpareFolders(this.drafts);
-    this.sizes = new SizeLedger(stateDirectory);
-    this.#spawns = join(stateDirectory, 'spawns');
-    this.#open = join(stateDirectory, 'open');
+    this.sizes = new SizeLedger(record);
+    this.#spawns = join(record, 'spawns');
+    this.#open = join(record, 'open');
   }
 
   directoryOf(agentId: string): string {
@@ -121,6 +130,17 @@ export class RunStore {
     this.close(agentId);
   }
 
+  /**
+   * The file that a reader may open for all of an answer: the agent's page in
+   * the workspace, which clients open without asking, else the record's own.
+   */
+  answerFile(agentId: string, { result_file: name }: Outcome): string {
+    const own = fileIn(this.directoryOf(agentId), name);
+    if (this.pages === undefined || sizeOf(own) > mostPageBytes) return own;
+    const page = fileIn(this.pages, `${agentId}.md`);
+    return lookAt(page)?.isFile() ? page : own;
+  }
+
   /** True when the run's folder is there. */
   has(agentId: string): boolean {
     return isAgentId(agentId) && isRealDirectory(this.directoryOf(agentId));
@@ -147,7 +167,8 @@ export class RunStore {
     }
     if (known) return known;
     const directory = this.directoryOf(agentId);
-    const record = readJson<RunRecord>(join(directory, 'record.json'));
+    const text = readIfThere(join(directory, 'record.json'));
+    const record = text === undefined ? text : parseRun(agentId, text);
     // Before, its server may take it back, and make another of that id.
     const stays = wasClaimed(directory);
     if (record && stays) this.#records.keep(record);
@@ -161,7 +182,8 @@ export class RunStore {
 
   outcomeOf(agentId: string): Outcome | undefined {
     if (!isAgentId(agentId)) return undefined;
-    return readJson<Outcome>(join(this.directoryOf(agentId), 'outcome.json'));
+    const text = readIfThere(fileIn(this.directoryOf(agentId), 'outcome.json'));
+    return text === undefined ? undefined : parseOutcome(text);
   }
 
   /** Records how a run ended. False when that was recorded before. */
@@ -229,20 +251,4 @@ function isAgentId(text: string): boolean {
 
 function toText(value: RunRecord | Outcome): string {
   return `${JSON.stringify(value, null, 2)}\n`;
-}
-
-/**
- * Our own files: written whole by us, so their shape is taken as it is. What
- * somebody has spoilt since is as good as gone.
- */
-function readJson<T extends object>(path: string): T | undefined {
-  const text = readIfThere(path);
-  if (text === undefined) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    const isOurs = typeof value === 'object' && value !== null && 'v' in value;
-    return isOurs ? (value as T) : undefined;
-  } catch {
-    return undefined;
-  }
 }

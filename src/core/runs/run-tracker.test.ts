@@ -15,7 +15,7 @@ let store: RunStore;
 
 beforeEach(() => {
   log = createLog();
-  store = new RunStore(join(log.workspace.path, '.agents'));
+  store = new RunStore(log.workspace.record);
 });
 afterEach(() => log.workspace.remove());
 

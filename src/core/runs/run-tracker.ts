@@ -71,6 +71,11 @@ export class RunTracker {
     return { record, status: outcome.status, outcome };
   }
 
+  /** Returns when an agent that has ended has its page in the workspace. */
+  async paged(agentId: string): Promise<void> {
+    await this.#with.pages?.ensure(agentId);
+  }
+
   /** Settles a run that has ended; says where it stands then. */
   async refresh(record: RunRecord): Promise<'queued' | 'running' | 'ended'> {
     const { store, processes } = this.#with;

@@ -18,7 +18,7 @@ const pendingMs = 10_000;
 
 /**
  * Reserves the next turn of an engine session for an agent. Turns are files
- * `.agents/sessions/<hash>/<number>` that name their agent and are created
+ * `sessions/<hash>/<number>` in the record that name their agent and are created
  * exclusively: two servers can never continue one session at once, and
  * nothing has to be unlocked after a crash.
  *

@@ -18,7 +18,7 @@ let state: string;
 
 beforeEach(() => {
   log = createLog();
-  state = join(log.workspace.path, '.agents');
+  state = log.workspace.record;
 });
 afterEach(() => log.workspace.remove());
 
@@ -94,9 +94,9 @@ test('a session that is no chat leaves nothing behind', async () => {
 
 test('a run ends although its chat cannot be noted', async () => {
   const store = new RunStore(state);
-  log.workspace.write('.agents/sessions', 'no directory');
+  log.workspace.writeRecord('sessions', 'no directory');
   await settled(store, { in_chat: true });
-  expect(log.read('iac.jsonl')).toContain('"type":"finished"');
+  expect(log.journalText()).toContain('"type":"finished"');
   expect(store.isOpen('0badcafe')).toBe(false);
 });
 
@@ -108,7 +108,7 @@ test('an end is journalled that a full disk had cut short', async () => {
       const isFirst = super.end(...end);
       // As it looks when there was room for no more.
       const torn = `{"type":"finished","agent_id":"${id}","status":"comp`;
-      log.workspace.write('logs/iac.jsonl', `\n${torn}`);
+      log.workspace.writeRecord('iac.jsonl', `\n${torn}`);
       throw new Error(`ENOSPC ${isFirst}`);
     }
   }
@@ -117,7 +117,7 @@ test('an end is journalled that a full disk had cut short', async () => {
   expect(store.isOpen(id)).toBe(true);
   await finishSettling(id, dependenciesOf(store));
   const whole = /"type":"finished","agent_id":"0badcafe".*\}$/m;
-  expect(log.read('iac.jsonl')).toMatch(whole);
+  expect(log.journalText()).toMatch(whole);
   expect(store.isOpen(id)).toBe(false);
 });
 
@@ -135,5 +135,5 @@ test('an end is not journalled again by who looked while others did', async () =
   const { journal, ...others } = dependenciesOf(store);
   Object.assign(journal, { files: new Slow(files.path) });
   await finishSettling(id, { ...others, journal });
-  expect(log.read('iac.jsonl').match(/"type":"finished"/g)).toHaveLength(1);
+  expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Engine, Failure, Reply, Usage } from '../../plugin.ts';
+import type { AgentPages } from '../audit/agent-page.ts';
 import {
   type FinishedRecord,
   type Journal,
@@ -35,6 +36,8 @@ export interface SettleDependencies {
   store: RunStore;
   witness: Witness;
   journal: Journal;
+  /** Views of single agents, written when their end is recorded. */
+  pages?: AgentPages;
   /** What reads its output; undefined when that is not known here. */
   engineOf: (record: RunRecord) => Engine | undefined;
 }
@@ -46,7 +49,7 @@ export interface SettleDependencies {
  */
 export async function settle(
   agentId: string,
-  { store, journal, engineOf, witness, processes }: SettleDependencies
+  { store, journal, pages, engineOf, witness, processes }: SettleDependencies
 ): Promise<Outcome> {
   const before = store.outcomeOf(agentId);
   if (before) return before;
@@ -64,6 +67,8 @@ export async function settle(
   addEvent(directory, { type: 'finished', status: outcome.status });
   await journalEnd(record, outcome, { journal, store });
   store.close(agentId);
+  // A disk that does not take it now gets it with the next look at the views.
+  await pages?.write(agentId).catch(() => undefined);
   return outcome;
 }
 
@@ -109,7 +114,7 @@ async function journalEnd(
   const directory = store.directoryOf(id);
   if (!wasJournalled(directory)) {
     const prompt = readIfThere(join(directory, 'prompt.txt')) ?? '';
-    const path = `.agents/spawns/${id}/prompt.txt`;
+    const path = `spawns/${id}/prompt.txt`;
     journal.append(spawnedEvent(record, journal.textOf(prompt, path)));
   }
   store.sizes.note(id);
@@ -128,7 +133,7 @@ export async function finishedEvent(
   const long = outcome.result_chars > 50_000;
   const text =
     long || path === undefined ? '' : (await readSlice(path, 0, 50_000)).text;
-  const folder = `.agents/spawns/${agentId}`;
+  const folder = `spawns/${agentId}`;
   const relative = `${folder}/${outcome.result_file}`;
   return {
     type: 'finished',

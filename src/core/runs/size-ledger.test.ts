@@ -15,7 +15,7 @@ let state: string;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  state = join(workspace.path, '.agents');
+  state = workspace.record;
 });
 
 afterEach(() => workspace.remove());
@@ -24,7 +24,7 @@ const storeAnew = () => new RunStore(state);
 
 function agent(number: number, bytes: number, daysAgo: number | null = 1) {
   const agent_id = idOf(number);
-  return bytesBelow(makeUp(workspace.path, { agent_id, daysAgo, bytes }));
+  return bytesBelow(makeUp(workspace.record, { agent_id, daysAgo, bytes }));
 }
 
 const megabyte = 1024 * 1024;
@@ -80,7 +80,7 @@ test('above the limit there is no new agent, and why is told', () => {
 test('what an agent at work has put out counts, and what was removed by hand does not', () => {
   const store = storeAnew();
   agent(1, 0, null);
-  workspace.write(`.agents/spawns/${idOf(1)}/stdout`, 'x'.repeat(2 * megabyte));
+  workspace.writeRecord(`spawns/${idOf(1)}/stdout`, 'x'.repeat(2 * megabyte));
   expect(() => checkDisk(1, store)).toThrow('The folders of agents hold');
   rmSync(store.directoryOf(idOf(1)), { recursive: true });
   agent(2, 2 * megabyte);
@@ -95,8 +95,8 @@ test('a spawn after ten thousand agents waits less than 5 ms for it', () => {
     `${idOf(index)} 20480`,
     index % 2 === 0 ? `${idOf(index)} -20480 2026-11-21T08:11:25.000Z` : ''
   ]);
-  workspace.write(
-    '.agents/counts/sizes',
+  workspace.writeRecord(
+    'counts/sizes',
     `${lines.flat().join('\n\n')}\nwhole\n`
   );
   const store = storeAnew();

@@ -1,15 +1,16 @@
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readdirSync, readSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { readIfThere } from '../state/atomic-file.ts';
 import { bytesBelow } from '../state/bytes-below.ts';
 import { ensureDirectory } from '../state/directories.ts';
 import { appendTo } from '../state/own-file.ts';
+import { openRegular, ownReadFlags } from '../state/regular-file.ts';
 
 /** Says that everything that was there has a line: see `#complete`. */
 const wholeLine = 'whole';
 
 /**
- * `.agents/counts/sizes`: how many bytes each agent's folder had at its end, and when
+ * `counts/sizes` in the record: how many bytes each agent's folder had at its end, and when
  * it was cleaned away. A line is one append, so nobody needs a lock; of two
  * lines for one agent the later one counts.
  *
@@ -120,7 +121,7 @@ export class SizeLedger {
   #newText(): string {
     let descriptor: number;
     try {
-      descriptor = openSync(this.#path, 'r');
+      descriptor = openRegular(this.#path, ownReadFlags);
     } catch {
       this.#forget();
       return '';

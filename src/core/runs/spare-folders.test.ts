@@ -17,7 +17,7 @@ let store: RunStore;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  store = new RunStore(join(workspace.path, '.agents'));
+  store = new RunStore(workspace.record);
 });
 
 afterEach(() => workspace.remove());

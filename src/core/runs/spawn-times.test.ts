@@ -7,7 +7,7 @@ import {
   symlinkSync,
   writeFileSync
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   createTempWorkspace,
@@ -22,7 +22,7 @@ let clock: number;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  root = join(workspace.path, '.agents');
+  root = workspace.record;
   file = join(root, 'counts', 'spawn-times');
   clock = 5_000_000;
 });
@@ -143,6 +143,7 @@ describe('the file', () => {
   });
 
   test('may have no place to be', () => {
+    mkdirSync(dirname(root), { recursive: true });
     writeFileSync(root, '');
     const server = times(2);
     server.note(2, false);

@@ -9,6 +9,7 @@ import {
 } from 'node:fs';
 import { replaceFile } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import { checkOwn } from '../state/own-file.ts';
 
 const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDWR } = constants;
 
@@ -34,7 +35,7 @@ const mostTimes = 4;
 const leastKept = 1000;
 
 export interface SpawnTimesDependencies {
-  /** The workspace's `.agents`. */
+  /** The record of the workspace. */
   root: string;
   /** Machine, boot and process namespace. */
   place: string;
@@ -52,7 +53,6 @@ export interface SpawnTimesDependencies {
  * read or written does not count, and keeps nobody from anything.
  */
 export class SpawnTimes {
-  /** Not `.agents` itself, which may be there for others, and in git. */
   readonly #directory: string;
   readonly #place: string;
   #named: string | undefined;
@@ -155,7 +155,8 @@ export class SpawnTimes {
     const descriptor = openSync(this.#path, mode, 0o600);
     try {
       const file = fstatSync(descriptor);
-      if (file.isFile()) work(descriptor, file.size);
+      checkOwn(this.#path, file);
+      work(descriptor, file.size);
     } finally {
       closeSync(descriptor);
     }

@@ -201,7 +201,7 @@ export class Spawner {
   ): Promise<void> {
     const { store, journal, admission } = this.#with;
     const { agent_id: id } = record;
-    const path = `.agents/spawns/${id}/prompt.txt`;
+    const path = `spawns/${id}/prompt.txt`;
     try {
       const directory = store.directoryOf(id);
       journal.append(spawnedEvent(record, journal.textOf(prompt, path)));

@@ -4,7 +4,7 @@ import { HostError } from '../errors.ts';
 export function spoilt(agentId: string, file: string): HostError {
   return new HostError(
     'state_invalid',
-    `The file .agents/spawns/${agentId}/${file} is not what troupe wrote.`,
+    `${file} of agent ${agentId} in the record is not what troupe wrote.`,
     'Its output is beside it; other agents are not concerned. Move the folder away when you have what you need.'
   );
 }
@@ -29,6 +29,6 @@ export function unwritten(agentId: string): HostError {
   return new HostError(
     'storage_full',
     `Agent ${agentId} has ended, but its result cannot be written down.`,
-    'Free space on the disk that holds .agents/ and ask again; its output is kept.'
+    'Free space on the disk that holds ~/.troupe and ask again; its output is kept.'
   );
 }

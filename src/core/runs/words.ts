@@ -7,11 +7,16 @@ import { type CutWords, endsPart, slicePart } from './parts.ts';
 import type { Outcome } from './run.ts';
 
 export interface Reading {
+  /** The file that callers are given for all of it, when it is another one. */
+  shownAs?: string | undefined;
   /** Reads on from there; else the text is told by its two ends. */
   offset?: number | undefined;
   /** Characters that will have room at most. */
   reach: number;
 }
+
+/** Marks facts that hold words of an agent: data, not instructions. */
+export const ofAgent = { source: 'agent' } as const;
 
 /** An agent's own words, read once and told in as much room as there is. */
 export interface Words {
@@ -59,12 +64,13 @@ function withFile(path: string): CutWords {
 export async function readWords(
   directory: string,
   outcome: Outcome,
-  { offset, reach }: Reading
+  { offset, reach, shownAs }: Reading
 ): Promise<Words> {
   const path = ownFile(directory, outcome.result_file);
   if (path === undefined) return gone(join(directory, outcome.result_file));
   try {
-    return await wordsIn(path, outcome, { offset, reach });
+    const words = await wordsIn(path, outcome, { offset, reach, shownAs });
+    return { ...words, path: shownAs ?? path };
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return gone(path);
     throw error;
@@ -75,7 +81,7 @@ export async function readWords(
 async function wordsIn(
   path: string,
   outcome: Outcome,
-  { offset, reach }: Reading
+  { offset, reach, shownAs = path }: Reading
 ): Promise<Words> {
   if (offset !== undefined) {
     const slice = await readSlice(path, offset, reach);
@@ -94,7 +100,7 @@ async function wordsIn(
     path,
     full: (name) => endsPart(name, ends, fully),
     short: (name) => endsPart(name, ends, shortly),
-    filed: (name) => endsPart(name, ends, withFile(path))
+    filed: (name) => endsPart(name, ends, withFile(shownAs))
   };
 }
 

@@ -6,7 +6,7 @@ import { type Answer, evenShare, type Facts, type Part } from '../runs/fit.ts';
 import { endsPart, linePart } from '../runs/parts.ts';
 import { errorCut, inlineChars, reachOf } from '../runs/report.ts';
 import type { Outcome, Run } from '../runs/run.ts';
-import { readWords } from '../runs/words.ts';
+import { ofAgent, readWords } from '../runs/words.ts';
 import { readEnds, sizeOf } from '../state/text-file.ts';
 import { memberStatusOf } from './squad-status.ts';
 import type { Squad, SquadMember } from './squad-store.ts';
@@ -112,12 +112,14 @@ async function readMember(
   return {
     full: (told) => ({
       ...head,
+      ...ofAgent,
       ...Object.assign({}, ...output.map((part) => told(part))),
       ...tail,
       ...error(told)
     }),
     words: (told) => ({
       ...head,
+      ...ofAgent,
       ...told(words.short('result')),
       ...tail,
       ...error(told)

@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
+import { leadsOut } from '../runs/containment.ts';
 
 /** A role file, and what it stands for. */
 export interface Place {
@@ -16,6 +17,8 @@ export interface RoleDirectories {
   builtin: string;
   /** Of the workspace: adds to those and takes their place. */
   own: string;
+  /** A link in `own` may not lead out of here. Default: `own` itself. */
+  within?: string;
 }
 
 /** In bytes. What is larger is no brief, and would be read at each change. */
@@ -25,7 +28,9 @@ const largestFile = 1_000_000;
 const clockMs = 2000;
 
 /** The files that count, by id. A directory that is not there has none. */
-export function placesIn({ builtin, own }: RoleDirectories): Place[] {
+export function placesIn(directories: RoleDirectories): Place[] {
+  const { builtin, own } = directories;
+  checkDirectory(directories);
   const places = new Map<string, Place>();
   for (const [from, directory] of [
     ['built-in', builtin],
@@ -39,6 +44,16 @@ export function placesIn({ builtin, own }: RoleDirectories): Place[] {
       places.set(id, { id, path, from, replacesBuiltIn: before !== undefined });
     }
   return [...places.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Even the names in a directory outside the workspace are not read. */
+export function checkDirectory({ own, within = own }: RoleDirectories): void {
+  if (!leadsOut(within, own)) return;
+  throw new HostError(
+    'config_invalid',
+    `The roles in ${own} are not read: it is a link that leads outside the workspace.`,
+    'The user has to put the files into the workspace, or to name the directory itself with AGENTS_DIRECTORY_PATH.'
+  );
 }
 
 /** Of a role of the workspace. */

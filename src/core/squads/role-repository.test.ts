@@ -37,8 +37,9 @@ afterEach(() => workspace.remove());
 const at = (name: string) => join(workspace.path, name);
 
 function repository(own: string): RoleRepository {
-  return new RoleRepository({ builtin: at('package'), own: at(own) }, (fault) =>
-    told.push(fault)
+  return new RoleRepository(
+    { builtin: at('package'), own: at(own), within: workspace.path },
+    (fault) => told.push(fault)
   );
 }
 
@@ -218,7 +219,26 @@ test('a file that may not be read is a fault until it may', async () => {
   expect(told.map(({ id }) => id)).toEqual(['secret']);
 });
 
-test('a link to a file is that file', async () => {
+test('a role that is a link out of the workspace is a fault, and its words stay there', async () => {
+  const secret = join(workspace.home, 'secret.md');
+  writeFileSync(secret, 'Words of the user.');
+  mkdirSync(at('agents'));
+  symlinkSync(secret, at('agents/linked.md'));
+  expect(await faults()).toEqual([
+    'linked: it is a link that leads outside the workspace'
+  ]);
+});
+
+test('a directory of roles that is a link out of the workspace is not listed', async () => {
+  writeFileSync(join(workspace.home, 'private.md'), 'Words of the user.');
+  symlinkSync(workspace.home, at('agents'));
+  await expect(roles.all()).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: `The roles in ${at('agents')} are not read: it is a link that leads outside the workspace.`
+  });
+});
+
+test('a link to a file of the workspace is that file', async () => {
   const target = workspace.write('elsewhere/brief.txt', 'One.');
   mkdirSync(at('agents'));
   symlinkSync(target, at('agents/linked.md'));

@@ -1,5 +1,7 @@
-import { lstatSync, readFileSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { errnoOf, messageOf } from '../errors.ts';
+import { leadsOut } from '../runs/containment.ts';
+import { readRegular } from '../state/regular-file.ts';
 import { loadYaml, type ParseYaml, parseRole, type Role } from './role-file.ts';
 import {
   builtInOf,
@@ -78,7 +80,12 @@ export class RoleRepository {
     const known = new Map<string, Known>();
     const list: RoleList = { roles: [], faults: [], untrusted: [] };
     const lookAt = (place: Place) => {
-      const now = look(place, this.#known.get(place.path), parse);
+      const now = look(
+        place,
+        this.#known.get(place.path),
+        parse,
+        this.directories
+      );
       if (now) known.set(place.path, now);
       return now;
     };
@@ -129,15 +136,18 @@ export function describeFault(fault: RoleFault): string {
 
 /** Undefined when the file went away after its directory was listed. */
 function look(
-  { id, path }: Place,
+  { id, path, from }: Place,
   before: Known | undefined,
-  parse: ParseYaml
+  parse: ParseYaml,
+  { own, within = own }: RoleDirectories
 ): Known | undefined {
   try {
     if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
     const mark = markOf(path);
     if (mark !== undefined && mark === before?.mark) return before;
-    const text = readFileSync(path, 'utf8');
+    if (from === 'workspace' && leadsOut(within, path))
+      throw new Error('it is a link that leads outside the workspace');
+    const text = readRegular(path).toString('utf8');
     const judged = text === before?.text ? before : judge(id, text, parse);
     return { ...judged, mark, text };
   } catch (error) {

@@ -1,4 +1,4 @@
-import fs, { existsSync, readFileSync, statSync } from 'node:fs';
+import fs, { readFileSync, statSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -13,7 +13,7 @@ let store: SquadStore;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  store = new SquadStore(join(workspace.path, '.agents'));
+  store = new SquadStore(workspace.record);
 });
 afterEach(() => workspace.remove());
 
@@ -34,21 +34,18 @@ test('a squad is found again, by another server too', () => {
   const squad = squadOf(store.newId());
   store.create(squad);
   expect(store.find(squad.squadId)).toEqual(squad);
-  const other = new SquadStore(join(workspace.path, '.agents'));
+  const other = new SquadStore(workspace.record);
   expect(other.find(squad.squadId)).toEqual(squad);
 });
 
 test('its file is for its owner alone, in a folder that git passes over', () => {
   const squad = squadOf(store.newId());
   store.create(squad);
-  const directory = join(workspace.path, '.agents');
+  const directory = workspace.record;
   const file = join(directory, 'squads', `${squad.squadId}.json`);
   expect(statSync(file).mode & 0o777).toBe(0o600);
-  const ignored = [join(directory, 'squads'), directory].some((folder) => {
-    const path = join(folder, '.gitignore');
-    return existsSync(path) && readFileSync(path, 'utf8').trim() === '*';
-  });
-  expect(ignored).toBe(true);
+  const path = join(workspace.paths.home, '.gitignore');
+  expect(readFileSync(path, 'utf8')).toBe('*\n');
 });
 
 test('its name is on the disk, too, before an agent can be', () => {
@@ -71,7 +68,7 @@ test('its name is on the disk, too, before an agent can be', () => {
     Object.assign(fs, { openSync, fdatasyncSync });
     syncBuiltinESMExports();
   }
-  expect(synced.at(-1)).toBe(join(workspace.path, '.agents/squads'));
+  expect(synced.at(-1)).toBe(join(workspace.record, 'squads'));
 });
 
 test('one is never written over another', () => {

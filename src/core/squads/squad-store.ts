@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
+import { z } from 'zod';
+import { lazily } from '../lazily.ts';
 import {
   createOnce,
   readIfThere,
@@ -8,27 +10,33 @@ import {
 } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
 
-export interface SquadMember {
-  memberId: string;
-  roleId: string;
-  /** Relative to the workspace, `.` for its root. */
-  cwd: string;
-  agentId: string;
-}
+const squadSchema = lazily(() =>
+  z.object({
+    v: z.literal(1),
+    squadId: z.string(),
+    created_at: z.string(),
+    stateMode: z.enum(['stateless', 'stateful']),
+    /** In the order they were asked for. */
+    members: z.array(
+      z.object({
+        memberId: z.string(),
+        roleId: z.string(),
+        /** Relative to the workspace, `.` for its root. */
+        cwd: z.string(),
+        agentId: z.string().regex(/^[0-9a-f]{8}$/)
+      })
+    ),
+    /** The caller's own words about it. */
+    metadata: z.record(z.string(), z.unknown()).optional()
+  })
+);
 
 /** What one call started. Written before the first of its agents starts. */
-export interface Squad {
-  v: 1;
-  squadId: string;
-  created_at: string;
-  stateMode: 'stateless' | 'stateful';
-  /** In the order they were asked for. */
-  members: SquadMember[];
-  /** The caller's own words about it. */
-  metadata?: Record<string, unknown> | undefined;
-}
+export type Squad = z.output<ReturnType<typeof squadSchema>>;
 
-/** Squads of the workspace: one file each, `.agents/squads/<squadId>.json`. */
+export type SquadMember = Squad['members'][number];
+
+/** Squads of the workspace: one file each, `squads/<squadId>.json` in the record. */
 export class SquadStore {
   readonly #directory: string;
 
@@ -59,11 +67,9 @@ export class SquadStore {
     const text = readIfThere(this.#pathOf(squadId));
     if (text === undefined) return undefined;
     try {
-      // Written whole by us, so its shape is taken as it is.
-      const squad = JSON.parse(text) as Squad | null;
+      const squad = squadSchema().safeParse(JSON.parse(text)).data;
       return squad?.squadId === squadId ? squad : undefined;
     } catch {
-      // Unless somebody has spoilt it.
       return undefined;
     }
   }

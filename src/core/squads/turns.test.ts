@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ApiEngine, CliEngine } from '../../plugin.ts';
 import { outcomeWith, recordWith } from '../../testing/run-facts.ts';
@@ -16,7 +15,7 @@ let store: RunStore;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  store = new RunStore(join(workspace.path, '.agents'));
+  store = new RunStore(workspace.record);
 });
 afterEach(() => workspace.remove());
 

@@ -1,18 +1,15 @@
 import {
   closeSync,
-  constants,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
-  openSync,
   readSync,
   statSync,
   writeSync
 } from 'node:fs';
 import { replaceFile } from './atomic-file.ts';
-import { cutTo } from './own-file.ts';
-
-const { O_APPEND, O_CREAT, O_NOFOLLOW, O_RDONLY, O_RDWR } = constants;
+import { cutTo, openToRepair } from './own-file.ts';
+import { openRegular, ownReadFlags } from './regular-file.ts';
 
 /**
  * Appends whole lines to a file that only one process writes at a time (see
@@ -29,11 +26,7 @@ export function appendLines(
   tornPath: string
 ): () => void {
   if (lines.length === 0) return () => undefined;
-  const descriptor = openSync(
-    path,
-    O_RDWR | O_APPEND | O_CREAT | (O_NOFOLLOW ?? 0),
-    0o600
-  );
+  const descriptor = openToRepair(path, true);
   try {
     const size = cutTorn(descriptor, tornPath);
     const bytes = Buffer.from(`${lines.join('\n')}\n`);
@@ -56,7 +49,7 @@ export function appendLines(
 export function isTorn(path: string): boolean {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
   if (size === 0) return false;
-  const descriptor = openSync(path, O_RDONLY);
+  const descriptor = openRegular(path, ownReadFlags);
   try {
     const last = Buffer.alloc(1);
     readSync(descriptor, last, 0, 1, size - 1);
@@ -68,7 +61,7 @@ export function isTorn(path: string): boolean {
 
 /** Puts aside what stands behind the last line's end. */
 export function repairLines(path: string, tornPath: string): void {
-  const descriptor = openSync(path, O_RDWR | (O_NOFOLLOW ?? 0));
+  const descriptor = openToRepair(path, false);
   try {
     cutTorn(descriptor, tornPath);
   } finally {

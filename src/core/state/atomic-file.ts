@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
   closeSync,
-  constants,
   existsSync,
   fdatasyncSync,
   fstatSync,
@@ -18,8 +17,7 @@ import {
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 import { isRunning } from './is-running.ts';
-
-const { O_NONBLOCK, O_RDONLY } = constants;
+import { readFlags } from './regular-file.ts';
 
 /** Writes every byte or throws; ENOSPC shows as a short count first. */
 export function writeAll(descriptor: number, data: Buffer | string): void {
@@ -150,7 +148,7 @@ export function readIfThere(path: string): string | undefined {
 export function bytesIfThere(path: string): Buffer | undefined {
   let descriptor: number;
   try {
-    descriptor = openSync(path, O_RDONLY | (O_NONBLOCK ?? 0));
+    descriptor = openSync(path, readFlags);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT' || errnoOf(error) === 'ENOTDIR')
       return undefined;

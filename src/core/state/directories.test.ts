@@ -21,7 +21,7 @@ let path: string;
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  path = join(workspace.path, '.agents');
+  path = join(workspace.path, 'state');
 });
 
 afterEach(() => workspace.remove());

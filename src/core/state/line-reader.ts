@@ -1,5 +1,6 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { absentUnlessLimited } from '../errors.ts';
+import { openRegularLater, ownReadFlags } from './regular-file.ts';
 
 /** What is new is little, as a rule, and hundreds may read at once. */
 const firstBytes = 16 * 1024;
@@ -43,7 +44,9 @@ export class LineReader {
     onLine: (line: string, endOffset: number) => void,
     final = false
   ): Promise<void> {
-    const file = await open(this.#path, 'r').catch(absentUnlessLimited);
+    const file = await openRegularLater(this.#path, ownReadFlags).catch(
+      absentUnlessLimited
+    );
     if (!file) return;
     try {
       await this.readFrom(file, onLine);

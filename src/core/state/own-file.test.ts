@@ -1,9 +1,12 @@
+import { execFileSync } from 'node:child_process';
 import {
   closeSync,
+  linkSync,
   lstatSync,
   readFileSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
   writeSync
 } from 'node:fs';
@@ -13,7 +16,15 @@ import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../testing/temp-workspace.ts';
-import { appendTo, cutTo, openToAppend, touch, writeOver } from './own-file.ts';
+import {
+  appendTo,
+  cutTo,
+  fillIn,
+  openToAppend,
+  openToRepair,
+  touch,
+  writeOver
+} from './own-file.ts';
 
 let workspace: TempWorkspace;
 let path: string;
@@ -73,4 +84,45 @@ test('none of it follows a link, whether that leads somewhere or not', () => {
   expect(readFileSync(victim, 'utf8')).toBe('theirs');
   expect(statSync(victim, { bigint: true }).mtimeNs).toBe(before);
   expect(() => statSync(nowhere)).toThrow(/ENOENT/);
+});
+
+/** Every way in which a file of ours is written where it lies. */
+const writings: [name: string, write: (path: string) => void][] = [
+  ['openToAppend', (file) => closeSync(openToAppend(file))],
+  ['openToRepair', (file) => closeSync(openToRepair(file, true))],
+  ['appendTo', (file) => appendTo(file, 'x')],
+  ['writeOver', (file) => writeOver(file, 'x')],
+  ['fillIn', (file) => fillIn(file, 'x')],
+  ['cutTo', (file) => cutTo(file, 0)]
+];
+
+test.each(writings)(
+  'attack: %s refuses a hard link to a file of another place',
+  (_, write) => {
+    const victim = join(workspace.home, 'victim');
+    writeFileSync(victim, 'theirs');
+    linkSync(victim, path);
+    expect(() => write(path)).toThrow(
+      expect.objectContaining({
+        code: 'state_unsafe',
+        message: expect.stringContaining(`${path} has another name`)
+      })
+    );
+    expect(readFileSync(victim, 'utf8')).toBe('theirs');
+  }
+);
+
+test.each(writings)('attack: %s does not wait for a FIFO', (_, write) => {
+  execFileSync('mkfifo', [path]);
+  expect(() => write(path)).toThrow(/ENXIO|is no regular file/);
+});
+
+test('a file that another process is about to create whole stays usable', () => {
+  const draft = `${path}.draft`;
+  writeFileSync(draft, 'one ');
+  linkSync(draft, path);
+  expect(() => appendTo(path, 'two')).toThrow(/has another name/);
+  unlinkSync(draft);
+  appendTo(path, 'two');
+  expect(readFileSync(path, 'utf8')).toBe('one two');
 });

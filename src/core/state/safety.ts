@@ -1,4 +1,5 @@
 import { HostError } from '../errors.ts';
+import type { Paths } from '../paths/paths.ts';
 import {
   checkState,
   councilPlaces,
@@ -15,12 +16,12 @@ export class Safety {
 
   /** @param onProblem told once of each thing that is wrong */
   constructor(
-    workspace: string,
+    paths: Paths,
     councilFile: string,
     onProblem: (problem: unknown) => void
   ) {
-    this.#workspace = workspacePlaces(workspace);
-    this.#council = councilPlaces(councilFile, workspace);
+    this.#workspace = workspacePlaces(paths);
+    this.#council = councilPlaces(councilFile, paths.workspace);
     this.#onProblem = onProblem;
   }
 

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
 import { errnoOf } from '../errors.ts';
+import { openRegular, ownReadFlags } from './regular-file.ts';
 
 /** A line of a log: numbers only grow from one line to the next. */
 export interface Numbered {
@@ -170,7 +171,7 @@ export class SeqLog<Entry extends Numbered> {
   #open(none: number, work: (descriptor: number, size: number) => number) {
     let descriptor: number;
     try {
-      descriptor = openSync(this.path, 'r');
+      descriptor = openRegular(this.path, ownReadFlags);
     } catch (error) {
       if (errnoOf(error) === 'ENOENT') return none;
       throw error;

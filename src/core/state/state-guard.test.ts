@@ -22,10 +22,12 @@ import { HostError } from '../errors.ts';
 import {
   checkState,
   councilPlaces,
+  recordFolders,
   type Surveyor,
-  stateFolders,
   workspacePlaces
 } from './state-guard.ts';
+
+const shared = ['agents', 'council', 'run', 'worktrees'];
 
 let workspace: TempWorkspace;
 
@@ -44,7 +46,7 @@ const usual = (self: number): Surveyor => ({
 
 function problem(surveyor?: Surveyor): string {
   try {
-    checkState(workspacePlaces(workspace.path), surveyor);
+    checkState(workspacePlaces(workspace.paths), surveyor);
     return '';
   } catch (error) {
     expect(error).toBeInstanceOf(HostError);
@@ -55,8 +57,14 @@ function problem(surveyor?: Surveyor): string {
   }
 }
 
+/** `spawns` lies in the record, `./logs` in the workspace. */
+function placeOf(path: string): string {
+  const { path: root, record } = workspace;
+  return path.startsWith('./') ? join(root, path) : join(record, path);
+}
+
 function make(path: string, mode = 0o700): string {
-  const directory = join(workspace.path, path);
+  const directory = placeOf(path);
   mkdirSync(directory, { recursive: true });
   chmodSync(directory, mode);
   return directory;
@@ -64,21 +72,22 @@ function make(path: string, mode = 0o700): string {
 
 test('what is not there yet, or is ours, may be used', () => {
   expect(problem()).toBe('');
-  for (const folder of stateFolders) make(`.agents/${folder}`);
-  make('logs/archive');
-  writeFileSync(join(workspace.path, 'logs/iac.jsonl'), '');
+  for (const folder of recordFolders) make(folder);
+  for (const folder of shared) make(`./.agents/${folder}`);
+  make('./logs/archive');
+  writeFileSync(join(workspace.record, 'iac.jsonl'), '');
   expect(problem()).toBe('');
 });
 
 test('no part of it may be a link, not even one to nowhere', () => {
-  const parts = ['.agents', 'logs'];
-  for (const folder of stateFolders) parts.push(`.agents/${folder}`);
-  parts.push('logs/archive', 'logs/iac.jsonl', '.agents/counts/sizes');
+  const parts = ['', '..', '../..', './.agents', './logs', ...recordFolders];
+  for (const folder of shared) parts.push(`./.agents/${folder}`);
+  parts.push('./logs/archive', './logs/agents', 'iac.jsonl', 'counts/sizes');
   for (const part of parts)
     for (const target of [workspace.home, join(workspace.home, 'none')]) {
       workspace.remove();
       workspace = createTempWorkspace();
-      const path = join(workspace.path, part);
+      const path = placeOf(part);
       mkdirSync(join(path, '..'), { recursive: true });
       symlinkSync(target, path);
       expect(problem()).toContain(`${path} is a symbolic link`);
@@ -87,37 +96,36 @@ test('no part of it may be a link, not even one to nowhere', () => {
 
 test('a file in the place of a directory, and the reverse, is left to who writes', () => {
   writeFileSync(join(workspace.path, 'logs'), '');
-  make('.agents/counts/sizes');
+  make('counts/sizes');
   expect(problem()).toBe('');
 });
 
 test('a journal is no pipe, which would hold up who writes', () => {
-  make('logs');
-  const path = join(workspace.path, 'logs/iac.jsonl');
+  make('');
+  const path = join(workspace.record, 'iac.jsonl');
   execFileSync('mkfifo', [path]);
   expect(problem()).toBe(`${path} is no regular file.`);
 });
 
 test('everybody may not write it, a group may', () => {
   for (const mode of [0o755, 0o775, 0o770]) {
-    make('.agents/spawns', mode);
+    make('spawns', mode);
     expect(problem()).toBe('');
   }
-  const path = make('.agents/spawns', 0o777);
+  const path = make('spawns', 0o777);
   expect(problem()).toBe(
     `${path} can be changed by everybody on this machine.`
   );
   // To see what the file system tells of a new one, one was made.
-  expect(readdirSync(join(workspace.path, '.agents'))).toEqual(['spawns']);
+  expect(readdirSync(workspace.record)).toEqual(['spawns']);
   // Not even where only owners may take files away.
   chmodSync(path, 0o1777);
   expect(problem()).toContain('everybody');
 });
 
 test('what a file system tells is asked once', () => {
-  make('.agents/spawns', 0o777);
-  const changed = () =>
-    statSync(join(workspace.path, '.agents'), { bigint: true }).ctimeNs;
+  make('spawns', 0o777);
+  const changed = () => statSync(workspace.record, { bigint: true }).ctimeNs;
   const first = problem();
   const before = changed();
   expect(problem()).toBe(first);
@@ -125,14 +133,14 @@ test('what a file system tells is asked once', () => {
 });
 
 test("another user's folder is not ours, though we may write there", () => {
-  const path = make('.agents');
+  const path = make('./.agents');
   expect(problem(usual(uid + 1))).toBe(
     `${path} belongs to another user (uid ${uid}, and we are ${uid + 1}).`
   );
 });
 
 test("root may use what belongs to the workspace's owner", () => {
-  const paths = [workspace.path, make('.agents'), make('logs')];
+  const paths = [workspace.path, make('./.agents'), make('./logs')];
   // Who is root here may make them somebody's; others are somebody.
   const isRoot = uid === 0;
   if (isRoot) for (const path of paths) chownSync(path, 1234, 1234);
@@ -143,7 +151,7 @@ test("root may use what belongs to the workspace's owner", () => {
 });
 
 test('a file system with one owner and one mode for all says nothing', () => {
-  const path = make('.agents', 0o777);
+  const path = make('./.agents', 0o777);
   const { uid: owner, mode } = lstatSync(path);
   const told = (facts: { uid: number; mode: number }): Surveyor => ({
     uid: uid + 1,
@@ -156,7 +164,7 @@ test('a file system with one owner and one mode for all says nothing', () => {
 });
 
 test('where files have no owners nothing is asked of them', () => {
-  symlinkSync(workspace.home, join(workspace.path, '.agents'));
+  symlinkSync(workspace.home, placeOf('./logs'));
   expect(problem({ uid: undefined, probe: () => undefined })).toBe('');
 });
 

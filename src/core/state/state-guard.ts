@@ -6,28 +6,27 @@ import {
   statSync
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Paths } from '../paths/paths.ts';
 import { lookAt } from './directories.ts';
-import { leadsElsewhere, unsafe } from './unsafe.ts';
+import { hasOtherNames, isNoFile, leadsElsewhere, unsafe } from './unsafe.ts';
 
-/** Folders of ours in `.agents`, each once something was put there. */
-export const stateFolders = [
-  'agents',
-  'council',
+/** Folders in the record, each once something was put there. */
+export const recordFolders = [
   'counts',
   'diffs',
   'drafts',
   'heads',
   'http',
+  'journal',
   'open',
   'rotation',
-  'run',
+  'servers',
   'sessions',
   'spawns',
   'squads',
   'summons',
   'trash',
-  'workers',
-  'worktrees'
+  'workers'
 ];
 
 /** Where state of ours lies. Nothing of it need be there. */
@@ -42,20 +41,21 @@ export interface StatePlaces {
   around?: { folder: string; files: string[] };
 }
 
-/** What is ours in a workspace. */
-export function workspacePlaces(workspace: string): StatePlaces {
-  const state = join(workspace, '.agents');
-  const logs = join(workspace, 'logs');
+/** The record of a workspace, and what lies in the workspace itself. */
+export function workspacePlaces(paths: Paths): StatePlaces {
+  const { home, record, journal, shared, views, workspace } = paths;
   return {
     directories: [
-      state,
-      ...stateFolders.map((name) => join(state, name)),
-      logs,
-      join(logs, 'archive')
+      home,
+      dirname(record),
+      record,
+      ...recordFolders.map((name) => join(record, name)),
+      ...Object.values(shared),
+      ...Object.values(views)
     ],
     files: [
-      ...['sizes', 'spawn-times'].map((name) => join(state, 'counts', name)),
-      join(logs, 'iac.jsonl')
+      ...['sizes', 'spawn-times'].map((name) => join(record, 'counts', name)),
+      journal
     ],
     workspace
   };
@@ -113,8 +113,8 @@ export function checkState(
     const there = lookAt(path);
     if (there?.isSymbolicLink()) throw leadsElsewhere(path);
     // A directory holds nobody up: who wants to write is told.
-    if (there && !there.isFile() && !there.isDirectory())
-      throw unsafe(path, 'is no regular file', 'Move it away and call again.');
+    if (there && !there.isFile() && !there.isDirectory()) throw isNoFile(path);
+    if (there?.isFile() && there.nlink > 1) throw hasOtherNames(path);
   }
 }
 

@@ -1,17 +1,8 @@
-import {
-  closeSync,
-  constants,
-  createReadStream,
-  fstatSync,
-  openSync,
-  readSync,
-  statSync
-} from 'node:fs';
+import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
 import { absentUnlessLimited } from '../errors.ts';
+import { openRegular, ownReadFlags, streamRegular } from './regular-file.ts';
 
 const mostChunkBytes = 256 * 1024;
-
-const { O_NONBLOCK, O_RDONLY } = constants;
 
 export interface TextSlice {
   text: string;
@@ -139,8 +130,7 @@ function blockOf(
 ): string {
   let descriptor: number;
   try {
-    // Whoever opens a pipe waits for its other end otherwise.
-    descriptor = openSync(path, O_RDONLY | (O_NONBLOCK ?? 0));
+    descriptor = openRegular(path, ownReadFlags);
   } catch (error) {
     return absentUnlessLimited(error) ?? '';
   }
@@ -157,7 +147,7 @@ function blockOf(
 
 /** Hundreds may be read at once, and most of them are short. */
 async function* textChunks(path: string): AsyncGenerator<string> {
-  const stream = createReadStream(path, {
+  const stream = await streamRegular(path, {
     encoding: 'utf8',
     highWaterMark: Math.min(mostChunkBytes, sizeOf(path) + 1)
   });

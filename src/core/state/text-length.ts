@@ -1,6 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { open } from 'node:fs/promises';
 import { absentUnlessLimited } from '../errors.ts';
+import { openRegularLater, ownReadFlags } from './regular-file.ts';
 
 const blockBytes = 512 * 1024;
 /** Decoding is quickest by pieces for which a processor's cache has room. */
@@ -27,7 +27,9 @@ export class TextLength {
    * that is not whole.
    */
   async read(final = false): Promise<number> {
-    const file = await open(this.#path, 'r').catch(absentUnlessLimited);
+    const file = await openRegularLater(this.#path, ownReadFlags).catch(
+      absentUnlessLimited
+    );
     if (!file) return this.chars;
     const block = Buffer.allocUnsafeSlow(this.#blockBytes);
     try {

@@ -4,6 +4,7 @@ import { logProblem } from '../../log.ts';
 import type { Life } from '../mcp/lifecycle.ts';
 import { type Refusal, refuse } from './answer.ts';
 import { bodyOf } from './body.ts';
+import type { Connections } from './connections.ts';
 import { type Gate, refusalOf } from './gate.ts';
 import {
   isInitialize,
@@ -17,6 +18,7 @@ import type { Sessions } from './sessions.ts';
 export interface Door {
   gate: Gate;
   life: Life;
+  connections: Connections;
   sessions: Sessions;
   bodyBytes: number;
 }
@@ -42,12 +44,13 @@ export function doorkeeper(door: Door) {
 }
 
 async function lead(
-  { gate, life, sessions, bodyBytes }: Door,
+  { gate, life, connections, sessions, bodyBytes }: Door,
   request: IncomingMessage,
   response: ServerResponse
 ): Promise<Refusal | undefined> {
   const closed = refusalOf(request, gate);
   if (closed) return closed;
+  if (!connections.admit(request.socket)) return crowded;
   if (life.ending.aborted) return ending;
   const isPost = request.method === 'POST';
   if (isPost && !isJsonContentType(request.headers['content-type']))
@@ -76,6 +79,14 @@ const wrongType: Refusal = {
   status: 415,
   code: -32000,
   message: 'Unsupported Media Type: send application/json.'
+};
+
+const crowded: Refusal = {
+  status: 503,
+  code: -32000,
+  message:
+    'Too many connections are open with the token. Close some, or send requests one after another.',
+  headers: { Connection: 'close', 'Retry-After': '1' }
 };
 
 const ending: Refusal = {

@@ -1,3 +1,4 @@
+import { pathsOf } from '../../core/paths/paths.ts';
 import type { Host } from '../../host.ts';
 import { retainAutomatically } from '../../retain.ts';
 import type { Additions } from '../mcp/additions.ts';
@@ -8,7 +9,7 @@ import { tokenFor } from './token.ts';
 export interface HttpOptions extends Additions {
   /** `[[host:]port]`, as with `--http`; default: 127.0.0.1:8377. */
   address?: string;
-  /** Default: the workspace's own, kept in `.agents/http/token`. */
+  /** Default: the workspace's own, kept in its record: `http/token`. */
   token?: string;
 }
 
@@ -32,7 +33,7 @@ export async function serveHttp(
   { address = '', token: given, ...additions }: HttpOptions = {}
 ): Promise<HttpServer> {
   host.safety.check();
-  const token = tokenFor(host.config.workspace, given);
+  const token = tokenFor(pathsOf(host.config.workspace).token, given);
   host.keys.hide(token.value);
   const ending = new AbortController();
   const { url, close } = await listen({

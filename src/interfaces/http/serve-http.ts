@@ -9,6 +9,7 @@ import type { Life } from '../mcp/lifecycle.ts';
 import { offerOf, prospectOf } from '../mcp/offer.ts';
 import { serve } from '../mcp/server.ts';
 import { type Address, isLoopback, urlOf } from './address.ts';
+import { Connections } from './connections.ts';
 import { doorkeeper } from './door.ts';
 import { ownNames } from './gate.ts';
 import { Sessions } from './sessions.ts';
@@ -36,8 +37,12 @@ const lookMs = 1000;
 /** So long a client may take to read what was said last. */
 const lastWordsMs = 500;
 const sweepMs = 10;
-/** Of each session's client, and of those who have none yet. */
+/** Connections of each session's client, and of clients without one yet. */
 const connectionsEach = 16;
+/** Connections of programs that have not presented the token. */
+const mostStrangers = 1024;
+/** Connections that the system queues before they are accepted. */
+const backlog = 2048;
 
 /**
  * Serves a host's tools to any number of clients over streamable HTTP.
@@ -69,6 +74,10 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       );
     }
   });
+  const connections = new Connections({
+    mostStrangers,
+    mostAdmitted: connectionsEach * (http.sessions + 1)
+  });
   const door = doorkeeper({
     gate: {
       hosts: lowerCase([...ownNames, ...http.allowedHosts]),
@@ -76,6 +85,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       isToken: tokenCheck(token)
     },
     life,
+    connections,
     sessions,
     bodyBytes: http.bodyMegabytes * 1024 * 1024
   });
@@ -88,11 +98,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
       connectionsCheckingInterval: lookMs
     },
     serveOne
-  ).on('checkContinue', serveOne);
-  server.maxConnections = connectionsEach * (http.sessions + 1);
+  )
+    .on('checkContinue', serveOne)
+    .on('connection', (socket) => connections.add(socket));
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) => reject(unreachable(address, error)));
-    server.listen(address.port, address.host, resolve);
+    server.listen(address.port, address.host, backlog, resolve);
   });
   const bound = server.address();
   const port = typeof bound === 'object' && bound ? bound.port : address.port;
@@ -100,6 +111,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     url: urlOf({ host: nameOf(address, http.allowedHosts), port }),
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
+      connections.closeStrangers();
       // What calls have just answered is on its way.
       await nextTurn();
       await sessions.close();

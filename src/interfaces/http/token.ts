@@ -6,7 +6,7 @@ import {
   openSync,
   readFileSync
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname } from 'node:path';
 import { errnoOf, HostError, storageError } from '../../core/errors.ts';
 import { createOnce } from '../../core/state/atomic-file.ts';
 import { ensureDirectory } from '../../core/state/directories.ts';
@@ -22,12 +22,13 @@ export interface Token {
 const fit = /^[\w.~+/=-]{16,512}$/;
 
 /**
- * The bearer token: the one that is given, else the workspace's own, made at
+ * The bearer token: the given one, else the one in the file, which is made at
  * its first use.
- * @throws HostError `config_invalid` when it is none, or others may know it;
- *   `storage_full`, `storage_unwritable`
+ * @param file in the record, where a clone cannot have put one
+ * @throws HostError `config_invalid` when it is no token, or others may know
+ *   it; `storage_full`, `storage_unwritable`
  */
-export function tokenFor(workspace: string, given: string | undefined): Token {
+export function tokenFor(file: string, given: string | undefined): Token {
   if (given) {
     if (fit.test(given)) return { value: given, file: undefined };
     throw new HostError(
@@ -36,11 +37,8 @@ export function tokenFor(workspace: string, given: string | undefined): Token {
       'Give another one, or none: then one is made.'
     );
   }
-  // Not `.agents` itself, which may be there for others, and in git.
-  const directory = join(workspace, '.agents', 'http');
-  const file = join(directory, 'token');
   try {
-    ensureDirectory(directory);
+    ensureDirectory(dirname(file));
     const made = randomBytes(32).toString('base64url');
     if (createOnce(file, `${made}\n`)) return { value: made, file };
   } catch (error) {

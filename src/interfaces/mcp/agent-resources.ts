@@ -88,7 +88,9 @@ export class AgentResources implements Source {
     }
     const directory = store.directoryOf(record.agent_id);
     const { offset } = place;
-    const reading = { offset, reach: inlineChars };
+    await tracker.paged(record.agent_id);
+    const shownAs = store.answerFile(record.agent_id, outcome);
+    const reading = { offset, reach: inlineChars, shownAs };
     const words = await readWords(directory, outcome, reading);
     const contents = textContents(
       words.filed('text'),

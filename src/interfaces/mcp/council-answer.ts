@@ -15,6 +15,7 @@ import {
   shortName
 } from '../../core/runs/parts.ts';
 import { inlineChars } from '../../core/runs/report.ts';
+import { ofAgent } from '../../core/runs/words.ts';
 import type { TextOf } from './define-tool.ts';
 import { fitAnswer, said } from './fit-answer.ts';
 
@@ -63,6 +64,7 @@ function councilAnswer(view: View, telling: Telling): Facts {
           agent_name: view.agentName,
           session_id: session.id,
           status: session.status,
+          ...ofAgent,
           request: {
             id: request.id,
             created_by: request.created_by,

@@ -42,6 +42,7 @@ test('events come as they are, with the number to ask with next', async () => {
   await happened(of(1), of(2), of(3));
   expect(answer(1).told).toEqual({
     agent_id: id,
+    source: 'agent',
     events: [
       { seq: 2, at: expect.any(String), ...of(2) },
       { seq: 3, at: expect.any(String), ...of(3) }

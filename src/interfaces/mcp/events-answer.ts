@@ -4,6 +4,7 @@ import type { Worker } from '../../core/orchestrator/worker-store.ts';
 import { type Facts, sizeOf } from '../../core/runs/fit.ts';
 import { endsPart } from '../../core/runs/parts.ts';
 import { inlineChars } from '../../core/runs/report.ts';
+import { ofAgent } from '../../core/runs/words.ts';
 import { limitsOf } from './clients.ts';
 
 interface Asked {
@@ -45,7 +46,8 @@ export function eventsAnswer(
   }
   const last = delta.entries[events.length - 1]?.seq;
   const last_seq = last ?? Math.min(since_seq, log.outbox.lastSeq());
-  return { agent_id, events, last_seq, ...(more ? { more } : {}) };
+  const source = events.length > 0 ? ofAgent : {};
+  return { agent_id, ...source, events, last_seq, ...(more ? { more } : {}) };
 }
 
 /** With the path under which a payload's file is found. */

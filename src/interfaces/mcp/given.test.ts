@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { wasRead } from '../../core/runs/read-mark.ts';
 import { RunStore } from '../../core/runs/run-store.ts';
@@ -16,7 +15,7 @@ const id = idOf(1);
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  store = new RunStore(join(workspace.path, '.agents'));
+  store = new RunStore(workspace.record);
 });
 
 afterEach(() => workspace.remove());
@@ -40,27 +39,27 @@ test.each([
   ],
   ['only its name', { still_running: [id], members: [{ agentId: id }] }, false]
 ])('an answer with %s gives its result: %s', (_, facts, expected) => {
-  makeUp(workspace.path, { agent_id: id, daysAgo: 0, bytes: 5 });
+  makeUp(workspace.record, { agent_id: id, daysAgo: 0, bytes: 5 });
   given(facts, { store }, { signal });
   expect(isRead()).toBe(expected);
 });
 
 test('of an agent that said nothing, its end is all there is', () => {
-  makeUp(workspace.path, { agent_id: id, daysAgo: 0 });
+  makeUp(workspace.record, { agent_id: id, daysAgo: 0 });
   const row = { agent_id: id, status: 'failed', error_code: 'quota' };
   given({ results: [row] }, { store }, { signal });
   expect(isRead()).toBe(true);
 });
 
 test('who no longer wants the answer was given nothing', () => {
-  makeUp(workspace.path, { agent_id: id, daysAgo: 0 });
+  makeUp(workspace.record, { agent_id: id, daysAgo: 0 });
   const facts = { agent_id: id, result: 'x' };
   given(facts, { store }, { signal: AbortSignal.abort() });
   expect(isRead()).toBe(false);
 });
 
 test('an agent that has not ended stays unread, whatever an answer says', () => {
-  makeUp(workspace.path, { agent_id: id, daysAgo: null });
+  makeUp(workspace.record, { agent_id: id, daysAgo: null });
   given({ agent_id: id, result: 'x' }, { store }, { signal });
   expect(isRead()).toBe(false);
 });

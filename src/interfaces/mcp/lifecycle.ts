@@ -2,12 +2,16 @@ import {
   setTimeout as delay,
   setImmediate as nextTurn
 } from 'node:timers/promises';
+import { awaitThreads, endNow } from '../../end-process.ts';
 import { log } from '../../log.ts';
 
 /** How long answers under way are waited for when the client has left. */
 const drainMs = 1500;
 /** A shutdown that takes longer than this is cut off. */
-const shutdownMs = 4800;
+const shutdownMs = 4500;
+
+/** For what threads do yet when all is closed. */
+const threadsMs = 1500;
 
 export interface Life {
   /** Aborted when the server ends: long waits let go. */
@@ -52,14 +56,16 @@ function live(
   const end = async (reason: string, answerFirst: boolean) => {
     if (ending) return;
     ending = true;
-    setTimeout(() => process.exit(1), shutdownMs).unref();
+    const ends = performance.now() + shutdownMs;
+    setTimeout(() => endNow(1), shutdownMs).unref();
     // Requests that came in one piece with the end are taken up first.
     await nextTurn();
     controller.abort();
     if (answerFirst)
       await Promise.race([Promise.allSettled(calls), delay(drainMs)]);
     await close().catch((error: unknown) => log(`${reason}: ${String(error)}`));
-    process.exit(0);
+    await awaitThreads(Math.min(threadsMs, ends - performance.now()));
+    endNow(0);
   };
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(signal, () => void end(signal, answersAtSignal));

@@ -1,5 +1,7 @@
 import { lstatSync, type Stats } from 'node:fs';
-import { join } from 'node:path';
+import { isOwnView, viewPath } from '../../core/audit/view-file.ts';
+import type { RecordIdentity } from '../../core/paths/identity.ts';
+import type { Paths } from '../../core/paths/paths.ts';
 import { slicePart } from '../../core/runs/parts.ts';
 import { inlineChars } from '../../core/runs/report.ts';
 import { readSlice } from '../../core/state/text-file.ts';
@@ -26,9 +28,11 @@ export class LogResources implements Source {
     }
   ];
   readonly #directory: string;
+  readonly #identity: () => RecordIdentity;
 
-  constructor(workspace: string) {
-    this.#directory = join(workspace, 'logs');
+  constructor({ views }: Pick<Paths, 'views'>, identity: () => RecordIdentity) {
+    this.#directory = views.directory;
+    this.#identity = identity;
   }
 
   list(): Listed[] {
@@ -83,13 +87,17 @@ export class LogResources implements Source {
     );
   }
 
-  /** Links lead elsewhere: what a project brings along is not followed. */
+  /** Neither a link nor a log that the project brought along is shown. */
   #fileOf(name: string): Stats | undefined {
-    const file = lstatSync(this.#pathOf(name), { throwIfNoEntry: false });
-    return file?.isFile() ? file : undefined;
+    const path = this.#pathOf(name);
+    const file = lstatSync(path, { throwIfNoEntry: false });
+    return file?.isFile() && isOwnView(path, this.#identity())
+      ? file
+      : undefined;
   }
 
   #pathOf(name: string): string {
-    return join(this.#directory, name);
+    const stem = name.replace(/\.md$/, '');
+    return viewPath(this.#directory, stem, this.#identity());
   }
 }

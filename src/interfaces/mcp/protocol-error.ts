@@ -36,7 +36,7 @@ export async function told<Told>(work: () => Promise<Told>): Promise<Told> {
       -32603,
       code === undefined
         ? 'Something went wrong inside troupe. Look at the server log (stderr).'
-        : `A file cannot be read (${code}). Check owner and permissions of .agents/ and logs/ in the workspace.`
+        : `A file cannot be read (${code}). Check owner and permissions of ~/.troupe and of logs/ in the workspace.`
     );
   }
 }

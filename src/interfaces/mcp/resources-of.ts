@@ -54,7 +54,7 @@ export function resourcesOf(host: Host): Resources | undefined {
 function sourcesOf(host: Host): Sources {
   const sources: Sources = new Map();
   if (showsAgents(host.config)) {
-    sources.set('troupe://log', new LogResources(host.config.workspace));
+    sources.set('troupe://log', new LogResources(host.paths, host.identity));
     sources.set('troupe://agents', new AgentResources(host));
   }
   if (showsWorkers(host.config)) {

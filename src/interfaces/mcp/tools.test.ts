@@ -71,6 +71,17 @@ test.each(tools.map((tool) => [tool.name, tool] as const))(
   }
 );
 
+test('tools whose answers hold words of agents say that they reach the outside', () => {
+  const open = tools.filter(({ annotations }) => annotations.openWorldHint);
+  expect(open.map(({ name }) => name)).toEqual(
+    expect.arrayContaining([
+      ...['list', 'result', 'wait_for_agents', 'second_opinion'],
+      ...['start_squad_members', 'join_council', 'wait_for_responses'],
+      ...['get_current_session_data', 'events_read']
+    ])
+  );
+});
+
 test.each(tools.map((tool) => [tool.name, tool] as const))(
   '%s takes a flat object and nothing unknown',
   (_, { inputSchema }) => {

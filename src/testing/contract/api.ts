@@ -35,6 +35,17 @@ export function apiChecks(engine: ApiEngine, all: ApiFixture[]): Check[] {
       }
     },
     {
+      title: 'lets no variable lead it to another address',
+      run: async () => {
+        for (const stream of [true, false])
+          assert.deepEqual(
+            await addressesWith(engine, stream, otherAddresses(engine)),
+            await addressesWith(engine, stream, []),
+            'where it asks depends on the environment'
+          );
+      }
+    },
+    {
       title: 'passes on all that is asked: model, prompts and earlier turns',
       run: async () => {
         const { asked } = await ask(engine, true, refusal);
@@ -90,6 +101,36 @@ export function apiChecks(engine: ApiEngine, all: ApiFixture[]): Check[] {
 function ask(engine: ApiEngine, stream: boolean, respond: () => Response) {
   return callWith(engine, questionWith({ stream }), respond);
 }
+
+/** What SDKs read when they are given no address. */
+function otherAddresses({ keyNames }: ApiEngine): string[] {
+  const own = keyNames.map((name) => name.replace(/_API_KEY$/, ''));
+  const makers = ['OPENAI', 'ANTHROPIC', 'GOOGLE_GEMINI', 'GOOGLE_VERTEX'];
+  return [...makers, ...own].flatMap((maker) =>
+    ['BASE_URL', 'API_BASE', 'SERVER_URL'].map((end) => `${maker}_${end}`)
+  );
+}
+
+/** Where an engine asks that is given no address. */
+async function addressesWith(
+  engine: ApiEngine,
+  stream: boolean,
+  variables: string[]
+): Promise<string[]> {
+  const before = variables.map((name) => [name, process.env[name]] as const);
+  try {
+    for (const name of variables) process.env[name] = elsewhere;
+    const { baseUrl, ...question } = questionWith({ stream });
+    const { asked } = await callWith(engine, question, refusal);
+    return asked.map(({ url }) => url);
+  } finally {
+    for (const [name, value] of before)
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+  }
+}
+
+const elsewhere = 'http://127.0.0.1:10';
 
 function refusal(): Response {
   return json(500, { error: { message: 'down', code: 500 } });

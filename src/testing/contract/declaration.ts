@@ -3,6 +3,7 @@ import {
   enforcementOf,
   toolNameOf
 } from '../../core/engines/engine-registry.ts';
+import { handedOn } from '../../core/engines/environment.ts';
 import { guardEngine } from '../../core/engines/guard-engine.ts';
 import type { CliEngine, Engine } from '../../plugin.ts';
 import { type Check, marked } from './check.ts';
@@ -52,7 +53,11 @@ export function declarationChecks(engine: Engine): Check[] {
       }
     },
     ...(engine.kind === 'cli'
-      ? [...accessChecks(engine), ...chatChecks(engine)]
+      ? [
+          ...accessChecks(engine),
+          ...chatChecks(engine),
+          ...switchChecks(engine)
+        ]
       : [])
   ];
 }
@@ -123,6 +128,43 @@ function chatChecks({ command, createChat }: CliEngine): Check[] {
         )
     }
   ];
+}
+
+/** Credentials of a cloud, and what turns it on. */
+function switchChecks(engine: CliEngine): Check[] {
+  const switches = Object.entries(engine.env?.keepIf ?? {});
+  if (switches.length === 0) return [];
+  return [
+    {
+      title: 'gets what env.keepIf names while its switch is on, only then',
+      run: () => {
+        for (const [name, patterns] of switches)
+          for (const pattern of patterns) assertSwitched(engine, name, pattern);
+      }
+    }
+  ];
+}
+
+function assertSwitched(
+  { env }: CliEngine,
+  name: string,
+  pattern: string
+): void {
+  const variable = pattern.replace(/\*$/, marked('X'));
+  const given = (value?: string) =>
+    handedOn(env, {}, { [variable]: 'x', [name]: value });
+  assert.match(name, /^[A-Za-z_]\w*$/, 'a switch is the name of a variable');
+  const isKept = env?.keep?.includes(pattern) === true;
+  for (const off of [undefined, '', '0', 'false'])
+    assert.ok(
+      isKept || !(variable in given(off)),
+      `${variable} is handed on while ${name} is ${off}; is it in the allow-list?`
+    );
+  for (const wanted of [variable, name])
+    assert.ok(
+      wanted in given('1'),
+      `${wanted} is not handed on: is it dropped?`
+    );
 }
 
 function assertPlain(value: unknown, path: string): void {

@@ -191,7 +191,8 @@ function assertOneArgument(
 
 /** Keys are for the program's environment; arguments show in `ps`. */
 function assertNoKeys(engine: CliEngine): void {
-  const names = (engine.env?.keep ?? []).map((name) =>
+  const { keep = [], keepIf = {} } = engine.env ?? {};
+  const names = [...keep, ...Object.values(keepIf).flat()].map((name) =>
     name.replace(/\*$/, 'API_KEY')
   );
   const before = names.map((name) => [name, process.env[name]] as const);

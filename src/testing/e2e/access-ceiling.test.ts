@@ -101,12 +101,12 @@ async function allEnded(server: McpClient): Promise<void> {
 
 /** What every record of an agent says, and what its program got. */
 function levels(): [what: string, access: unknown][] {
-  const journal = readFileSync(join(workspace.path, 'logs/iac.jsonl'), 'utf8');
+  const journal = readFileSync(join(workspace.record, 'iac.jsonl'), 'utf8');
   const spawned = journal
     .split('\n')
     .filter((line) => line.includes('"type":"spawned"'))
     .map((line) => JSON.parse(line));
-  const folder = (id: string) => join(workspace.path, '.agents/spawns', id);
+  const folder = (id: string) => join(workspace.record, 'spawns', id);
   return [
     ...spawned.flatMap(({ agent_id: id, engine, access }) => [
       [`journal of ${engine}`, access] as [string, unknown],

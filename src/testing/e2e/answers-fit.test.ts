@@ -218,7 +218,7 @@ async function ended(reply: Record<string, unknown>): Promise<string> {
 
 /** What is on disk of an agent, as if more had done the same. */
 function copies(id: string, count: number): string[] {
-  const spawns = join(workspace.path, '.agents', 'spawns');
+  const spawns = join(workspace.record, 'spawns');
   const record = readFileSync(join(spawns, id, 'record.json'), 'utf8');
   return Array.from({ length: count }, (_, n) => {
     // Far from the id itself, which would be copied onto itself.

@@ -80,7 +80,8 @@ describe('a result', () => {
   const keys = [
     ...['agent_id', 'agent_type', 'model', 'success', 'status', 'result'],
     ...['error', 'error_code', 'cost_usd', 'usage', 'duration_seconds'],
-    ...['started_at', 'completed_at', 'session_id', 'full_output']
+    ...['started_at', 'completed_at', 'session_id', 'full_output'],
+    'source'
   ].sort();
 
   test('of a success has every field', async () => {
@@ -194,11 +195,7 @@ describe("a third party's engine", () => {
     expect(ended.result).toContain('a\ufffd\ufffd\ufffdb');
     const kept = readFileSync(String(ended.full_output));
     expect(kept.equals(bytes.subarray(0, -2))).toBe(true);
-    const folder = join(
-      workspace.path,
-      '.agents/spawns',
-      String(data.agent_id)
-    );
+    const folder = join(workspace.record, 'spawns', String(data.agent_id));
     expect(readFileSync(join(folder, 'stdout')).equals(bytes)).toBe(true);
   });
 });

@@ -41,7 +41,7 @@ describe('a squad that an agent starts', () => {
       { status: 'running' },
       { status: 'running' }
     ]);
-    const squads = readdirSync(join(workspace.path, '.agents/squads'));
+    const squads = readdirSync(join(workspace.record, 'squads'));
     expect(squads.filter((name) => /^squad/.test(name))).toHaveLength(1);
   });
 

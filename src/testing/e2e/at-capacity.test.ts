@@ -34,7 +34,7 @@ describe('agents that fill all places, and each want an agent of their own', () 
       expect(performance.now() - began).toBeLessThan(30_000);
       // Of what was refused, nothing is left.
       expect(agentsOnDisk().sort()).toEqual(ids.sort());
-      const open = join(workspace.path, '.agents', 'open');
+      const open = join(workspace.record, 'open');
       const isMark = (name: string) => name !== '.gitignore';
       await until('all ends', () => !readdirSync(open).some(isMark));
     },
@@ -109,7 +109,7 @@ describe('an agent for whose agents there is no place', () => {
       request_id: 'again'
     });
     expect(later.status).toBe('running');
-    expect(existsSync(join(workspace.path, '.agents/squads'))).toBe(false);
+    expect(existsSync(join(workspace.record, 'squads'))).toBe(false);
   });
 
   test('can continue a session later that it could not continue now', async () => {

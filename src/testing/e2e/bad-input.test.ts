@@ -174,7 +174,7 @@ test('input that is no protocol is answered or passed over, never fatal', async 
 });
 
 test('what was refused was never started or written down', async () => {
-  const before = readdirSync(join(workspace.path, '.agents', 'spawns'));
+  const before = readdirSync(join(workspace.record, 'spawns'));
   await expectRefused(
     'spawn_rehearsal',
     nul('model'),
@@ -187,7 +187,7 @@ test('what was refused was never started or written down', async () => {
     'cwd_outside',
     '..'
   );
-  const after = readdirSync(join(workspace.path, '.agents', 'spawns'));
+  const after = readdirSync(join(workspace.record, 'spawns'));
   expect(after).toEqual(before);
 });
 

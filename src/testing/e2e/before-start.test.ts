@@ -70,7 +70,7 @@ function hasStarted(): boolean {
 
 /** What a look leaves in the agent's folder: nothing. */
 function leftIn(id: string): string[] {
-  const names = readdirSync(join(workspace.path, '.agents/spawns', id));
+  const names = readdirSync(join(workspace.record, 'spawns', id));
   return names.filter((name) => /^(before|looking|changes.*)$/.test(name));
 }
 
@@ -96,7 +96,7 @@ test('list does not wait for git to see what an agent left', async () => {
   const { data } = await server.call('spawn_shell', {
     prompt: 'echo x >b.slow; echo ok'
   });
-  const directory = join(workspace.path, '.agents/spawns', `${data.agent_id}`);
+  const directory = join(workspace.record, 'spawns', `${data.agent_id}`);
   await until('its end', () =>
     /\d/.test(readFileSync(join(directory, 'exit'), 'utf8'))
   );
@@ -132,7 +132,7 @@ test('a client that leaves does not cost the agent its start', async () => {
 test('a server killed meanwhile leaves an agent that never started, and nothing else', async () => {
   const id = await spawn();
   await until('the look has begun', () =>
-    existsSync(join(workspace.path, '.agents/spawns', id, 'before/index'))
+    existsSync(join(workspace.record, 'spawns', id, 'before/index'))
   );
   server.child.kill('SIGKILL');
   await server.exited;

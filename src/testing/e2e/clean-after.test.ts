@@ -18,7 +18,7 @@ afterEach(() => workspace.remove());
 
 const clean = (...args: string[]) => runCommand(workspace, ['clean', ...args]);
 
-const place = (name: string) => join(workspace.path, '.agents', name);
+const place = (name: string) => join(workspace.record, name);
 
 const isHash = (name: string) => /^[0-9a-f]{32}$/.test(name);
 
@@ -67,7 +67,7 @@ describe('after a clean', () => {
 
   test('a patch that a result named is kept, and found', async () => {
     const id = idOf(1);
-    makeUp(workspace.path, {
+    makeUp(workspace.record, {
       ...{ agent_id: id, daysAgo: 1, read: true, patch: 'the patch\n' }
     });
     await clean('--keep', '0', '--yes');

@@ -37,7 +37,7 @@ async function spawn(server: McpClient, prompt: string): Promise<string> {
 
 /** Of two servers that make it at once, one may put a .gitignore there. */
 const spawns = () =>
-  readdirSync(join(workspace.path, '.agents/spawns')).filter((name) =>
+  readdirSync(join(workspace.record, 'spawns')).filter((name) =>
     /^[0-9a-f]{8}$/.test(name)
   );
 
@@ -116,13 +116,13 @@ test('a server that was told to cleans by itself', async () => {
   const [first] = servers as [McpClient];
   const [read, unread] = [await spawn(first, 'say a'), await spawn(first, 'b')];
   await first.call('wait_for_agents', { agent_ids: [read] });
-  const outcome = join(workspace.path, '.agents/spawns', unread);
+  const outcome = join(workspace.record, 'spawns', unread);
   await until('its end', () => existsSync(join(outcome, 'outcome.json')));
   await first.close();
   await start(1, { retention: { keep: 0, automatic: true } });
   await until('one to go', () => !spawns().includes(read));
   expect(spawns()).toEqual([unread]);
-  const journal = join(workspace.path, 'logs/iac.jsonl');
+  const journal = join(workspace.record, 'iac.jsonl');
   await until('its record', () =>
     readFileSync(journal, 'utf8').includes('"type":"cleaned"')
   );

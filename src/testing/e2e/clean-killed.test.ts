@@ -29,7 +29,7 @@ beforeEach(() => {
 
 afterEach(() => workspace.remove());
 
-const place = (name: string) => join(workspace.path, '.agents', name);
+const place = (name: string) => join(workspace.record, name);
 
 function ids(): string[] {
   return existsSync(place('spawns')) ? readdirSync(place('spawns')) : [];
@@ -41,7 +41,7 @@ const filesOf = (id: string) =>
     .sort();
 
 function cleaned(): Map<string, number> {
-  const path = join(workspace.path, 'logs/iac.jsonl');
+  const path = join(workspace.record, 'iac.jsonl');
   const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
   const counts = new Map<string, number>();
   for (const [, id = ''] of text.matchAll(
@@ -59,7 +59,7 @@ test('a clean that is killed leaves whole folders, and the next one the rest', a
     for (let number = 0; number < perRound; number += 1) {
       const agent_id = idOf(round * perRound + number + 1);
       const facts = { agent_id, daysAgo: 1, read: true, patch: 'x' };
-      const chat = join(makeUp(workspace.path, facts), 'chat');
+      const chat = join(makeUp(workspace.record, facts), 'chat');
       mkdirSync(chat);
       for (let file = 0; file < filesEach; file += 1)
         writeFileSync(join(chat, String(file)), '');

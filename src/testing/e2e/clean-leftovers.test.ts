@@ -26,7 +26,7 @@ const clean = async (...args: string[]) =>
     (await runCommand(workspace, ['clean', ...args, '--yes', '--json'])).stdout
   );
 
-const place = (name: string) => join(workspace.path, '.agents', name);
+const place = (name: string) => join(workspace.record, name);
 
 /** Nothing that a start that is under way may need. */
 function makeOld(name: string): void {
@@ -65,8 +65,8 @@ function turn(sessionId: string, agentId: string): string {
 
 test('what belongs to no agent any more goes with the last of them', async () => {
   const [gone, kept] = [idOf(1), idOf(2)];
-  makeUp(workspace.path, { agent_id: gone, daysAgo: 9, read: true });
-  makeUp(workspace.path, { agent_id: kept, daysAgo: 9, toldSession: 'here' });
+  makeUp(workspace.record, { agent_id: gone, daysAgo: 9, read: true });
+  makeUp(workspace.record, { agent_id: kept, daysAgo: 9, toldSession: 'here' });
   squad(1, gone);
   squad(2, kept);
   const [left, reachable] = [turn('there', gone), turn('here', gone)];
@@ -91,8 +91,8 @@ test('what belongs to no agent any more goes with the last of them', async () =>
 test('what a killed clean has left in the trash goes, one at work keeps its own', async () => {
   const dead = JSON.stringify({ ...ownProcess, start: 'long ago' });
   const folder = (name: string, owner: string) => {
-    workspace.write(`.agents/trash/${name}/owner`, owner);
-    workspace.write(`.agents/trash/${name}/${idOf(1)}/stdout`, 'x');
+    workspace.writeRecord(`trash/${name}/owner`, owner);
+    workspace.writeRecord(`trash/${name}/${idOf(1)}/stdout`, 'x');
   };
   folder('aaaaaaaaaaaa', dead);
   folder('bbbbbbbbbbbb', JSON.stringify(ownProcess));
@@ -104,7 +104,7 @@ test('what a killed clean has left in the trash goes, one at work keeps its own'
 });
 
 test('logs, councils, keys and what is not ours are left as they are', async () => {
-  makeUp(workspace.path, { agent_id: idOf(1), daysAgo: 9, read: true });
+  makeUp(workspace.record, { agent_id: idOf(1), daysAgo: 9, read: true });
   const files = [
     '.agents/council.json',
     '.agents/history/old.json',

@@ -33,7 +33,7 @@ afterEach(async () => {
 });
 
 const fileOf = (id: string, name: string) =>
-  join(workspace.path, '.agents/spawns', id, name);
+  join(workspace.record, 'spawns', id, name);
 
 const isRead = (id: string) => existsSync(fileOf(id, 'read'));
 
@@ -122,7 +122,7 @@ test('a summoned answer is read when it stands in its council', async () => {
   const id = String(data.agent_id);
   await stage.settled(id);
   await stage.marksAre();
-  const mark = join(stage.path, '.agents/spawns', id, 'read');
+  const mark = join(stage.record, 'spawns', id, 'read');
   expect(existsSync(mark)).toBe(true);
   await stage.close();
 });

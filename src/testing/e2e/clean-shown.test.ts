@@ -26,7 +26,7 @@ beforeEach(() => {
     { daysAgo: null }
   ];
   for (const [index, one] of people.entries())
-    makeUp(workspace.path, { agent_id: idOf(index + 1), ...one });
+    makeUp(workspace.record, { agent_id: idOf(index + 1), ...one });
 });
 
 afterEach(() => {
@@ -38,7 +38,7 @@ afterEach(() => {
 const clean = (...args: string[]) => runCommand(workspace, ['clean', ...args]);
 
 const isThere = (number: number) =>
-  existsSync(join(workspace.path, '.agents/spawns', idOf(number)));
+  existsSync(join(workspace.record, 'spawns', idOf(number)));
 
 /** Bytes of records differ by the length of paths and of process ids. */
 const steady = (text: string) =>

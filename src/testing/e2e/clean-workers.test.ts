@@ -43,7 +43,7 @@ test('workers that are over go when that is said, those that live stay', async (
     { agent_id: over, name: 'over' }
   ]);
   expect([isThere(over), isThere(living)]).toEqual([false, true]);
-  const hidden = join(stage.path, '.agents/workers');
+  const hidden = join(stage.record, 'workers');
   expect(existsSync(join(hidden, over))).toBe(false);
   const listed = await workersSeen(master, 'all');
   expect(listed.map(({ agent_id }) => agent_id)).toEqual([living]);

@@ -15,11 +15,11 @@ afterEach(() => workspace.remove());
 
 const clean = (...args: string[]) => runCommand(workspace, ['clean', ...args]);
 
-const place = (name: string) => join(workspace.path, '.agents', name);
+const place = (name: string) => join(workspace.record, name);
 
 function agent(number: number, more: Omit<MadeUp, 'agent_id'>): string {
   const id = idOf(number);
-  makeUp(workspace.path, { agent_id: id, ...more });
+  makeUp(workspace.record, { agent_id: id, ...more });
   return id;
 }
 

@@ -48,7 +48,7 @@ test('doctor --json has stable keys', async () => {
     node: { version: process.versions.node, required: '20.19', ok: true },
     directories: [
       { path: join(workspace.path, 'logs'), state: 'created when needed' },
-      { path: join(workspace.path, '.agents'), state: 'created when needed' }
+      { path: workspace.record, state: 'created when needed' }
     ],
     tmux: null,
     faults: [],
@@ -65,6 +65,7 @@ test('doctor --json has stable keys', async () => {
     access: { read: 'enforced', write: 'enforced', full: 'enforced' },
     models: { default: 'sonnet', aliases: expect.any(Object) },
     keys: [],
+    pass_env: [],
     version: '2.1.7 (Claude Code)',
     tested: {
       says: expect.stringMatching(/^older than verified \(\d.*\), flags/),

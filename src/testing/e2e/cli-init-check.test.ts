@@ -1,17 +1,12 @@
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   type CommandOptions,
-  RunningCommand,
   runCommand,
   startCommand
 } from '../command-line.ts';
-import { testEnvironment } from '../mcp-client.ts';
-import { installOurs } from '../npm-package.ts';
 import { createTempWorkspace, type TempWorkspace } from '../temp-workspace.ts';
 import { until } from '../until.ts';
 
@@ -103,47 +98,6 @@ test('with --json all of it is one document', async () => {
       problem: null,
       entry: expect.stringContaining('**Done**')
     }
-  });
-});
-
-test('what npm cannot fetch is said so, and the entry stays', async () => {
-  const library = { ...workspace, path: join(workspace.home, 'lib') };
-  const program = join(installOurs(library), 'dist', 'troupe.cjs');
-  const initInstalled = (npmrc: string) => {
-    workspace.write('.npmrc', npmrc);
-    const args = [program, 'init', 'claude', 'cursor', '--yes'];
-    const { path: cwd } = workspace;
-    const env = testEnvironment(workspace);
-    return new RunningCommand(spawn(process.execPath, args, { cwd, env }))
-      .exited;
-  };
-  let asked = 0;
-  const registry = createServer(({ url, headers }, response) => {
-    // Refused, npm asks once more in an older form.
-    if (url === '/troupe' && headers.accept?.includes('npm')) asked += 1;
-    response.writeHead(404, { 'content-type': 'application/json' }).end('{}');
-  }).listen(0, '127.0.0.1');
-  onTestFinished(() => void registry.close());
-  await once(registry, 'listening');
-  const address = registry.address();
-  const port = typeof address === 'object' ? address?.port : undefined;
-  const missing = await initInstalled(`registry=http://127.0.0.1:${port}/\n`);
-  expect(missing.code).toBe(1);
-  for (const label of ['Claude Code', 'Cursor'])
-    expect(missing.stderr).toContain(`${label}: npm finds no package "troupe"`);
-  expect(asked).toBe(1);
-  expect(missing.stderr).toContain('troupe init claude --remove');
-  const away = await initInstalled(
-    'registry=http://127.0.0.1:9/\nfetch-retries=0\n'
-  );
-  expect(away.code).toBe(1);
-  expect(away.stderr).toContain(
-    'npm cannot reach its registry (ECONNREFUSED).'
-  );
-  const file = readFileSync(join(workspace.path, '.mcp.json'), 'utf8');
-  expect(JSON.parse(file).mcpServers.agents).toMatchObject({
-    command: 'npx',
-    args: ['-y', 'troupe', 'mcp']
   });
 });
 

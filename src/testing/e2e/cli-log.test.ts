@@ -14,7 +14,7 @@ let journal: string;
 
 beforeEach(async () => {
   workspace = createTempWorkspace();
-  journal = join(workspace.path, 'logs/iac.jsonl');
+  journal = join(workspace.record, 'iac.jsonl');
   await troupe(['run', 'rehearsal', 'say first']);
   await troupe(['run', 'rehearsal', 'fail auth second']);
 });
@@ -119,7 +119,7 @@ test('log --verify finds a tail that was cut off', async () => {
 test('log --head tells where each chain ends, as its writer noted it', async () => {
   const { code, stdout } = await troupe(['log', '--head']);
   expect(code).toBe(0);
-  const directory = join(workspace.path, '.agents/heads');
+  const directory = join(workspace.record, 'heads');
   const noted = readdirSync(directory)
     .filter((name) => name !== '.gitignore')
     .map((writer) =>

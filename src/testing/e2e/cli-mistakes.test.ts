@@ -8,7 +8,7 @@ let workspace: TempWorkspace;
 beforeAll(() => {
   workspace = createTempWorkspace();
   for (const agent_id of ['abcd1111', 'abcd2222', 'ef001234'])
-    makeUp(workspace.path, {
+    makeUp(workspace.record, {
       agent_id,
       daysAgo: 1,
       text: `I am ${agent_id}\n`

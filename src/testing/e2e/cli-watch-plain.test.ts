@@ -96,7 +96,7 @@ test('a record that came with a project steers no terminal', async () => {
   const hostile = 'x\u001b]0;title\u0007\u009b2J';
   const words = { engine: hostile, label: hostile, model: hostile };
   const id = idOf(1);
-  const folder = makeUp(stage.path, {
+  const folder = makeUp(stage.record, {
     ...{ agent_id: id, daysAgo: 1, isOpen: true, task: hostile, ...words },
     outcome: { status: 'failed', error: hostile, error_code: null }
   });

@@ -43,7 +43,7 @@ const lineOf = (id: string, rest: string) =>
 const selected = (id: string) => new RegExp(`^> ${id} `, 'm');
 
 const wasRead = (id: string) =>
-  existsSync(join(stage.path, '.agents/spawns', id, 'read'));
+  existsSync(join(stage.record, 'spawns', id, 'read'));
 
 testTmux(
   'watch shows the agents of all servers: state, engine, cost, lines, doing',

@@ -68,8 +68,8 @@ test('run passes its flags on to the agent', async () => {
     result: expect.stringMatching(/from the system prompt\n\(refused to write/)
   });
   expect(stderr).toContain('access read enforced, timeout 77 s');
-  const [id = ''] = readdirSync(join(workspace.path, '.agents/spawns'));
-  const record = join(workspace.path, '.agents/spawns', id, 'record.json');
+  const [id = ''] = readdirSync(join(workspace.record, 'spawns'));
+  const record = join(workspace.record, 'spawns', id, 'record.json');
   expect(JSON.parse(readFileSync(record, 'utf8'))).toMatchObject({
     cwd: join(workspace.path, 'sub')
   });
@@ -128,7 +128,7 @@ test('a second Ctrl-C does not wait for the end of the agent, which comes', asyn
   const command = startCommand(workspace, ['run', 'rehearsal', script]);
   await command.says('stderr', /hang/);
   const [{ agent_id: id }] = (await listed()).running;
-  const directory = join(workspace.path, '.agents/spawns', id);
+  const directory = join(workspace.record, 'spawns', id);
   command.child.kill('SIGINT');
   await until('the stop', () =>
     readFileSync(join(directory, 'events.jsonl'), 'utf8').includes('"stop"')
@@ -151,8 +151,8 @@ test('any command makes true what ended while nobody looked', async () => {
   await command.says('stderr', /sleep 1/);
   command.child.kill('SIGKILL');
   await command.exited;
-  const [id = ''] = readdirSync(join(workspace.path, '.agents/spawns'));
-  const exit = join(workspace.path, '.agents/spawns', id, 'exit');
+  const [id = ''] = readdirSync(join(workspace.record, 'spawns'));
+  const exit = join(workspace.record, 'spawns', id, 'exit');
   await until('the agent ends', () => /\d/.test(readFileSync(exit, 'utf8')));
   expect(iac()).toContain('**Running**');
   await troupe(['engines']);
@@ -178,7 +178,7 @@ test.each([
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^troupe: [^\n]+\n$/);
   expect(stderr).toContain(words);
-  expect(existsSync(join(workspace.path, '.agents'))).toBe(false);
+  expect(existsSync(workspace.record)).toBe(false);
 });
 
 test('looking at an empty directory leaves nothing in it', async () => {

@@ -108,7 +108,7 @@ describe('a server between its mark and the start of the agent', () => {
     const [owner] = state.participants.flatMap(({ owner }) => owner ?? []);
     if (!request || !owner || !state.session) throw new Error('No council.');
     const agent_id = 'feed0001';
-    const marks = join(stage.path, '.agents', 'summons');
+    const marks = join(stage.record, 'summons');
     mkdirSync(marks, { recursive: true });
     const mark = { agent_id, state: stage.council, owner };
     writeFileSync(join(marks, agent_id), JSON.stringify(mark));

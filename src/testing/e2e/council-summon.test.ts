@@ -34,7 +34,7 @@ describe('an agent that is summoned', () => {
       { author: 'oracle', content: 'The oracle has spoken.' }
     ]);
     expect(heard.summons).toEqual([]);
-    const record = join(stage.path, '.agents', 'spawns', id, 'record.json');
+    const record = join(stage.record, 'spawns', id, 'record.json');
     expect(JSON.parse(readFileSync(record, 'utf8'))).toMatchObject({
       agent_id: id,
       engine: 'oracle',

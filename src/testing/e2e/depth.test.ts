@@ -29,7 +29,7 @@ afterEach(async () => {
 });
 
 function recordOf(agentId: unknown) {
-  const folder = join(workspace.path, '.agents', 'spawns', String(agentId));
+  const folder = join(workspace.record, 'spawns', String(agentId));
   return JSON.parse(readFileSync(join(folder, 'record.json'), 'utf8'));
 }
 
@@ -71,10 +71,7 @@ describe('an agent that starts its server and', () => {
       error_code: 'depth_limit',
       error: expect.stringContaining('2 deep; the limit is 2')
     });
-    const journal = readFileSync(
-      join(workspace.path, 'logs', 'iac.jsonl'),
-      'utf8'
-    );
+    const journal = readFileSync(join(workspace.record, 'iac.jsonl'), 'utf8');
     const spawns = journal.match(/"type":"spawned"/g);
     expect(spawns).toHaveLength(2);
     expect(journal).toContain(`"parent":"${outer}"`);
@@ -120,7 +117,7 @@ test('a person is told that an agent was there before', async () => {
     env: {
       TROUPE_DEPTH: '2',
       TROUPE_AGENT_ID: agent,
-      TROUPE_AGENT_DIR: join(workspace.path, '.agents', 'spawns', agent)
+      TROUPE_AGENT_DIR: join(workspace.record, 'spawns', agent)
     }
   });
   const { data } = await left.call('spawn_rehearsal', { prompt: 'say x' });

@@ -60,7 +60,7 @@ async function spawn(server: McpClient, name: string, seconds: number) {
 
 /** By its server's clock, as text. */
 function launchedAt(agentId: string): string {
-  const folder = join(workspace.path, '.agents', 'spawns', agentId);
+  const folder = join(workspace.record, 'spawns', agentId);
   const text = readFileSync(join(folder, 'events.jsonl'), 'utf8');
   const line = text.split('\n').find((one) => one.includes('"started"'));
   return JSON.parse(line ?? '{}').at;

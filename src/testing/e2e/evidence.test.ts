@@ -45,13 +45,13 @@ async function resultOf(id: string): Promise<Record<string, unknown>> {
 
 /** What looking at the files may leave in the agent's folder: nothing. */
 function leftIn(id: string): string[] {
-  return readdirSync(join(workspace.path, '.agents/spawns', id)).filter(
+  return readdirSync(join(workspace.record, 'spawns', id)).filter(
     (name) => name === 'before' || name === 'looking' || name.endsWith('.tmp')
   );
 }
 
 function folderOf(id: string): string {
-  return join(workspace.path, '.agents/spawns', id);
+  return join(workspace.record, 'spawns', id);
 }
 
 async function run(prompt: string) {

@@ -34,7 +34,7 @@ testShifted(
     const { data } = await owner.call('spawn_step', { prompt });
     const agent_id = String(data.agent_id);
     await until('its start', () => workspace.steps().length === 1);
-    const claim = join(workspace.path, '.agents/spawns', agent_id, 'claim');
+    const claim = join(workspace.record, 'spawns', agent_id, 'claim');
     const text = readFileSync(claim, 'utf8');
     // As it is between the name of the file and its first line.
     writeFileSync(claim, '');

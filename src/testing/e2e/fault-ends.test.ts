@@ -124,7 +124,7 @@ async function expectOneEnd(ends: Ended[], statuses: string[]) {
     if (told !== undefined) expect(told).toBe(first);
     seen.push(first);
   }
-  const journal = join(workspace.path, 'logs', 'iac.jsonl');
+  const journal = join(workspace.record, 'iac.jsonl');
   await until(
     'all ends in the journal',
     () => endsIn(journal).length >= ends.length

@@ -90,7 +90,7 @@ describe('the number of a process that is gone belongs to a stranger now:', () =
     const { under } = space;
     const master = await stage.serve({ under });
     const { agent_id: id } = await createdWorker(master);
-    const claim = join(stage.path, '.agents', 'workers', id);
+    const claim = join(stage.record, 'workers', id);
     const numbers = stage.processes(id);
     expect(numbers.length).toBeGreaterThan(0);
     const supervisor = Number.parseInt(

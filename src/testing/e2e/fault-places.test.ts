@@ -73,7 +73,7 @@ describe('under a server at work', () => {
     await expectAllTold(id);
     writeFileSync(gate, '');
     expect(existsSync(join(workspace.path, 'logs'))).toBe(false);
-    expect(existsSync(join(workspace.path, '.agents'))).toBe(false);
+    expect(existsSync(workspace.record)).toBe(false);
     const members = [{ roleId: 'code-reviewer', task: gate }];
     expectTold(await server.call('start_squad_members', { members }));
     rmSync(workspace.path, { recursive: true, force: true, maxRetries: 9 });
@@ -97,7 +97,7 @@ describe('under a server at work', () => {
   test('.agents is removed: agents end, and new ones start', async () => {
     await start();
     const id = await spawned();
-    rmSync(join(workspace.path, '.agents'), { recursive: true });
+    rmSync(workspace.record, { recursive: true });
     await expectAllTold(id);
     writeFileSync(gate, '');
     await until('the end of the agent', () => {

@@ -76,7 +76,7 @@ test('a reader who has seen enough is told nothing', () => {
 });
 
 test('the newline that a text lacks comes with its last words', async () => {
-  makeUp(workspace.path, { agent_id: 'abcd1111', daysAgo: 1, text: 'Done.' });
+  makeUp(workspace.record, { agent_id: 'abcd1111', daysAgo: 1, text: 'Done.' });
   const writes = workspace.write('writes', '');
   const hook = workspace.write(
     'hook.cjs',

@@ -54,7 +54,7 @@ async function ended(agent_id: string) {
 }
 
 function fileOf(id: string, name: string): string {
-  return join(workspace.path, '.agents', 'spawns', id, name);
+  return join(workspace.record, 'spawns', id, name);
 }
 
 /** What a power cut or another program may leave in a file. */
@@ -115,7 +115,7 @@ describe('in the journal', () => {
   test.each(damages)('%s costs no record of ours', async (_what, text) => {
     const first = await spawned('first');
     await ended(first);
-    const journal = join(workspace.path, 'logs', 'iac.jsonl');
+    const journal = join(workspace.record, 'iac.jsonl');
     appendFileSync(journal, text);
     const second = await spawned('second');
     await ended(second);
@@ -135,7 +135,7 @@ describe('in the journal', () => {
 
   test('a head that was spoilt is told, and the next has its own', async () => {
     await ended(await spawned('first'));
-    const heads = join(workspace.path, '.agents', 'heads');
+    const heads = join(workspace.record, 'heads');
     for (const name of readdirSync(heads))
       if (name !== '.gitignore') writeFileSync(join(heads, name), 'nonsense');
     await restart();
@@ -151,7 +151,7 @@ describe('spoilt files of squads and sessions', () => {
       await startSquad(server, [
         { roleId: 'accessibility-specialist', task: 'x' }
       ]);
-      const squads = join(workspace.path, '.agents', 'squads');
+      const squads = join(workspace.record, 'squads');
       if (existsSync(squads))
         for (const name of readdirSync(squads).filter(
           (one) => one !== '.gitignore'
@@ -159,7 +159,7 @@ describe('spoilt files of squads and sessions', () => {
           writeFileSync(join(squads, name), text);
       const marks = ['open/zzz', 'open/0badcafe', 'summons/0badcafe'];
       for (const mark of marks) workspace.write(`.agents/${mark}`, text);
-      workspace.write(`.agents/sessions/${'0'.repeat(32)}/1`, text);
+      workspace.writeRecord(`sessions/${'0'.repeat(32)}/1`, text);
       await restart();
       const listed = await server.call('list');
       expect(listed.isError, listed.text).toBe(false);

@@ -52,13 +52,13 @@ test('eight servers that write 1.5 MB each at once spoil nothing', async () => {
   const [first] = servers;
   await first?.call('wait_for_agents', { agent_ids: ids, timeout: 40 });
   for (const [index, id] of ids.entries()) {
-    const folder = join(workspace.path, '.agents', 'spawns', id);
+    const folder = join(workspace.record, 'spawns', id);
     const result = readFileSync(join(folder, 'result.txt'), 'utf8');
     expect(result.endsWith(megabytes(String(index)))).toBe(true);
     expect(statSync(join(folder, 'prompt.txt')).size).toBe(1_500_004);
   }
   const logs = join(workspace.path, 'logs');
-  const heads = join(workspace.path, '.agents', 'heads');
+  const heads = join(workspace.record, 'heads');
   const found = await verifyJournal(join(logs, 'iac.jsonl'), heads);
   expect(found).toMatchObject({ records: 16, torn: 0, faults: [] });
 });
@@ -95,7 +95,7 @@ testMounted(
     const { workspace, serve, gate } = prepared();
     const server = await serve();
     const before = await gated(workspace, server, gate);
-    const journal = join(workspace.path, 'logs', 'iac.jsonl');
+    const journal = join(workspace.record, 'iac.jsonl');
     const mend = breakFile(journal);
     try {
       const { data } = await server.call('spawn_gate', { prompt: gate });
@@ -111,7 +111,7 @@ testMounted(
     }
     const after = await gated(workspace, server, gate);
     await server.call('wait_for_agents', { agent_ids: [after], timeout: 20 });
-    const heads = join(workspace.path, '.agents', 'heads');
+    const heads = join(workspace.record, 'heads');
     const ends = () =>
       readFileSync(journal, 'utf8').match(/"type":"finished"/g);
     await until('both ends', () => ends()?.length === 2);
@@ -126,7 +126,7 @@ testUnprivileged(
     const server = await serve(bound);
     const id = await gated(workspace, server, gate);
     const folders = ['spawns', `spawns/${id}`, 'open', 'heads', 'drafts']
-      .map((name) => join(workspace.path, '.agents', name))
+      .map((name) => join(workspace.record, name))
       .concat(join(workspace.path, 'logs'));
     for (const folder of folders) chmodSync(folder, 0o500);
     try {

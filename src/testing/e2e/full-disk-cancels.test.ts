@@ -38,7 +38,7 @@ async function spawned(client: McpClient, prompt: string): Promise<string> {
 test('an agent is ended by a cancel though the journal takes no word', async () => {
   const client = await start();
   const agent_id = await spawned(client, 'hang');
-  const journal = join(workspace.path, 'logs', 'iac.jsonl');
+  const journal = join(workspace.record, 'iac.jsonl');
   renameSync(journal, `${journal}.away`);
   mkdirSync(journal);
   const { text } = await client.call('cancel_agent', { agent_id });

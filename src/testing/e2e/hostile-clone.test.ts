@@ -191,5 +191,5 @@ test('a link on the way to the workspace is the way the user chose', async () =>
   const { data } = await server.call('spawn_rehearsal', { prompt: 'say x' });
   expect(data.status).toBe('running');
   await server.call('wait_for_agents', { agent_ids: [data.agent_id] });
-  expect(existsSync(join(workspace.path, 'logs', 'iac.jsonl'))).toBe(true);
+  expect(existsSync(join(workspace.record, 'iac.jsonl'))).toBe(true);
 });

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   readdirSync,
-  readFileSync,
   statSync,
   symlinkSync,
   writeFileSync
 } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type CommandResult, startCommand } from '../command-line.ts';
 import { httpClient, startHttp, tokenFileOf, tokenOf } from '../http-server.ts';
@@ -32,6 +32,10 @@ async function refused(
 ): Promise<string> {
   const command = startCommand(workspace, ['mcp', ...flags], { env });
   return toldIn(await command.exited);
+}
+
+function prepareFolder(of: TempWorkspace): void {
+  mkdirSync(dirname(tokenFileOf(of)), { recursive: true, mode: 0o700 });
 }
 
 function toldIn({ code, stdout, stderr }: CommandResult): string {
@@ -141,12 +145,11 @@ describe('the file of the token', () => {
     await second.end();
   });
 
-  test('is ignored by git also where .agents was there before', async () => {
-    workspace.write('.agents/skill.md', '');
+  test('lies outside the workspace', async () => {
     await (await startHttp(workspace)).end();
-    const ignored = join(tokenFileOf(workspace), '..', '.gitignore');
-    expect(readFileSync(ignored, 'utf8')).toBe('*\n');
-    expect(existsSync(join(workspace.path, '.agents/.gitignore'))).toBe(false);
+    expect(tokenFileOf(workspace)).toContain(join(workspace.home, '.troupe'));
+    expect(existsSync(tokenFileOf(workspace))).toBe(true);
+    expect(existsSync(join(workspace.path, '.agents/http'))).toBe(false);
   });
 
   test('is refused when others can read it', async () => {
@@ -163,11 +166,11 @@ describe('the file of the token', () => {
   test('is refused when it is a link, also to nothing', async () => {
     const there = workspace.write('secret', 'a'.repeat(43));
     chmodSync(there, 0o600);
-    workspace.write('.agents/http/x', '');
+    prepareFolder(workspace);
     symlinkSync(there, tokenFileOf(workspace));
     expect(await refused(start)).toContain('is a symbolic link');
     const other = createTempWorkspace();
-    other.write('.agents/http/x', '');
+    prepareFolder(other);
     symlinkSync(join(other.path, 'nothing'), tokenFileOf(other));
     const command = startCommand(other, ['mcp', ...start]);
     expect(toldIn(await command.exited)).toContain('is a symbolic link');
@@ -175,16 +178,18 @@ describe('the file of the token', () => {
     other.remove();
   });
 
-  test('is not looked for in a directory that others could have prepared', async () => {
+  test('is not looked for behind a link', async () => {
     const other = createTempWorkspace();
-    symlinkSync(other.path, join(workspace.path, '.agents'));
-    expect(await refused(start)).toContain('.agents');
-    expect(existsSync(join(other.path, 'http'))).toBe(false);
+    const folder = dirname(tokenFileOf(workspace));
+    mkdirSync(dirname(folder), { recursive: true });
+    symlinkSync(other.path, folder);
+    expect(await refused(start)).toContain(`${folder} is a symbolic link`);
+    expect(readdirSync(other.path)).toEqual([]);
     other.remove();
   });
 
   test('is refused when it holds no token', async () => {
-    workspace.write('.agents/http/x', '');
+    prepareFolder(workspace);
     for (const text of ['', 'short', 'two words of a long text']) {
       writeFileSync(tokenFileOf(workspace), text, { mode: 0o600 });
       expect(await refused(start)).toContain('holds no token');
@@ -221,8 +226,6 @@ test('stderr says where it is and how a client gets there, without the token', a
       }
     }
   });
-  const ignored = join(workspace.path, '.agents', '.gitignore');
-  expect(readFileSync(ignored, 'utf8')).toBe('*\n');
 });
 
 test.runIf(process.platform === 'linux')(

@@ -154,7 +154,7 @@ async function startZoo(name: string, more: Record<string, unknown> = {}) {
 }
 
 function claimOf(id: string): string {
-  return join(workspace.path, '.agents', 'spawns', id, 'claim');
+  return join(workspace.record, 'spawns', id, 'claim');
 }
 
 async function start(

@@ -132,7 +132,7 @@ test.each([
     expect({ status, stdout, stderr }).toEqual({
       status: 1,
       stdout: '',
-      stderr: `troupe: ${what} is not in this bundle, which only serves MCP over stdio. The npm package brings it: npm install -g troupe\n`
+      stderr: `troupe: ${what} is not in this bundle, which only serves MCP over stdio. A clone of the repository has it: npm ci && npm install -g .\n`
     });
   }
 );

@@ -118,7 +118,7 @@ describe('when the last server has gone', () => {
     await until('the start of the agent', () => startOf('orphan'));
     server.child.kill('SIGKILL');
     await server.exited;
-    const claim = join(workspace.path, '.agents', 'spawns', id, 'claim');
+    const claim = join(workspace.record, 'spawns', id, 'claim');
     process.kill(Number.parseInt(readFileSync(claim, 'utf8'), 10), 'SIGKILL');
     expect(workspace.survivors()).toEqual([id]);
     expect(await nextServerSays(id)).toMatchObject({
@@ -176,6 +176,6 @@ function endOf(name: string) {
 
 /** The rehearsal agent says what it does next. */
 function deaf(id: string): true | undefined {
-  const path = join(workspace.path, '.agents', 'spawns', id, 'stdout');
+  const path = join(workspace.record, 'spawns', id, 'stdout');
   return readFileSync(path, 'utf8').includes('"hang"') || undefined;
 }

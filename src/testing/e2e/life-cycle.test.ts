@@ -65,7 +65,7 @@ describe('a server lives on after', () => {
     const { data } = await server.call('spawn_step', { prompt });
     const id = String(data.agent_id);
     await server.call('wait_for_agents', { agent_ids: [id], timeout: 10 });
-    const directory = join(workspace.path, '.agents', 'spawns', id);
+    const directory = join(workspace.record, 'spawns', id);
     expect(readFileSync(join(directory, 'prompt.txt'), 'utf8')).toBe(prompt);
     const { data: told } = await server.call('result', { agent_id: id });
     expect(told).toMatchObject({ status: 'completed', result: 'did large' });

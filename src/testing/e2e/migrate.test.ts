@@ -200,7 +200,10 @@ describe('who comes from gs-squad-mcp', () => {
     ].map(([, body]) => body);
     const { args, env } = JSON.parse(entry).mcpServers.squad;
     mkdirSync(join(workspace.path, 'agents'));
-    const server = await serve({ env, flags: args.slice(3) });
+    const server = await serve({
+      env,
+      flags: args.slice(args.indexOf('mcp') + 1)
+    });
     const names = (await toolsOf(server)).map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(['list_roles', 'result']));
     expect(names).not.toContain('spawn_claude');

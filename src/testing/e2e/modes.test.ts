@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { stateFolders } from '../../core/state/state-guard.ts';
+import { recordFolders } from '../../core/state/state-guard.ts';
 import { runCommand } from '../command-line.ts';
 import { configureEverything, doEverything } from '../everything.ts';
 import { createGitWorkspace, type GitWorkspace } from '../git-workspace.ts';
@@ -72,7 +72,7 @@ async function everythingUnder(mask: number): Promise<void> {
 async function lookAmidRun(server: McpClient): Promise<void> {
   const prompt = 'sleep 60';
   const { agent_id } = await answerOf(server, 'spawn_shell', { prompt });
-  const folder = join(workspace.path, '.agents', 'spawns', String(agent_id));
+  const folder = join(workspace.record, 'spawns', String(agent_id));
   await until(
     'the agent',
     () => existsSync(join(folder, 'claim')) || undefined
@@ -95,17 +95,35 @@ test('whatever the mask allows, all that we write is for us alone', async () => 
     []
   );
   // Every place that is guarded has been used, and no other.
-  const folders = entries
-    .filter(({ path, kind }) => kind === 'directory' && depthOf(path) === 2)
-    .map(({ path }) => path);
-  // That of the token over HTTP has a test of its own.
-  const used = stateFolders.filter((name) => name !== 'http');
-  expect(folders).toEqual(
-    [...used.map((name) => `.agents/${name}`), 'logs/archive'].sort()
-  );
+  const below = (path: string, of: Entry[]) =>
+    of
+      .filter(({ kind }) => kind === 'directory')
+      .map((entry) => entry.path)
+      .filter(
+        (name) => name.startsWith(path) && depthOf(name) === depthOf(path)
+      )
+      .map((name) => name.slice(path.length))
+      .sort();
+  expect(below('.agents/', entries)).toEqual([
+    'agents',
+    'council',
+    'run',
+    'worktrees'
+  ]);
+  expect(below('logs/', entries)).toEqual(['agents', 'archive']);
+  // That of the token over HTTP has a test of its own, as rotation has.
+  const record = treeOf(workspace.record);
+  const used = recordFolders.filter((name) => name !== 'http');
+  const folders = below('', record).filter((name) => name !== '.');
+  expect(folders).toEqual([...used].sort());
+  expect(astray(record)).toEqual([]);
   for (const path of ['.agents/.gitignore', 'logs/.gitignore'])
     expect(existsSync(join(workspace.path, path))).toBe(true);
-  expect(treeOf(workspace.home).map(({ path }) => path)).toEqual(['.']);
+  const home = treeOf(workspace.home);
+  expect(home.filter(({ path }) => !/^(\.|\.troupe.*)$/.test(path))).toEqual(
+    []
+  );
+  expect(astray(home.filter(({ path }) => path !== '.'))).toEqual([]);
 });
 
 test('what was there before keeps its mode, and is not ignored', async () => {
@@ -116,7 +134,7 @@ test('what was there before keeps its mode, and is not ignored', async () => {
     ['logs/build.log', 0o644],
     ['.agents', 0o775],
     ['.agents/skills', 0o755],
-    ['.agents/spawns', 0o750]
+    ['.agents/agents', 0o750]
   ];
   for (const [path, mode] of theirs) {
     const place = join(workspace.path, path);

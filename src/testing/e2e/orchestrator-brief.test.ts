@@ -12,7 +12,7 @@ async function briefWith(settings: Record<string, unknown>) {
     name: 'Kim',
     role: 'You say little.\nAnd nothing twice.'
   });
-  const start = join(stage.path, '.agents', 'workers', agent_id, 'start-1');
+  const start = join(stage.record, 'workers', agent_id, 'start-1');
   const brief = readFileSync(join(start, 'stdin'), 'utf8');
   return { brief, agent_id, paths };
 }

@@ -28,7 +28,7 @@ let master: McpClient;
 
 beforeEach(async () => {
   stage = createOrchestratorStage('process');
-  const directory = join(stage.path, '.agents');
+  const directory = stage.record;
   mkdirSync(directory);
   if (canMount()) disk = mountSmallDisk(directory, 2048);
   master = await stage.serve();

@@ -35,7 +35,7 @@ beforeEach(async () => {
   stage = createOrchestratorStage('process');
   master = await stage.serve();
   const { agent_id, run_id, paths } = await createdWorker(master);
-  const state = join(stage.path, '.agents');
+  const state = stage.record;
   id = agent_id;
   files = {
     outbox: paths.outbox,

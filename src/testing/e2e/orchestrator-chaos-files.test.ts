@@ -62,7 +62,7 @@ describe.each(logs)('in the %s', (log) => {
     await replaceServers();
     await doTask('after another start');
     expect(await faultsAtEnd()).toEqual([]);
-    const aside = textsBelow(join(stage.path, '.agents', 'workers'), '.torn-');
+    const aside = textsBelow(join(stage.record, 'workers'), '.torn-');
     expect(aside).toEqual([left, left]);
   });
 

@@ -188,12 +188,14 @@ describe('events_read', () => {
       answerOf(master, 'events_read', { agent_id: id, ...args });
     expect(await read({ since_seq: 0, max_events: 2 })).toEqual({
       agent_id: id,
+      source: 'agent',
       events: all.slice(0, 2),
       last_seq: 2,
       more: true
     });
     expect(await read({ since_seq: last_event_seq - 1 })).toEqual({
       agent_id: id,
+      source: 'agent',
       events: all.slice(-1),
       last_seq: last_event_seq
     });

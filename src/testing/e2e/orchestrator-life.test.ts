@@ -160,7 +160,7 @@ describe.each(backends)('a worker on the %s backend', (backend) => {
   });
 
   testHere('has folders and files that nobody else can read', () => {
-    const root = join(stage.path, '.agents');
+    const root = stage.record;
     const open = readdirSync(root, { recursive: true, encoding: 'utf8' })
       .map((name) => join(root, name))
       .map((path) => ({ path, stats: statSync(path) }))

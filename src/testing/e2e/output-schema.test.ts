@@ -95,7 +95,7 @@ test('a broken journal, faults of plugins and roles are in the schema', async ()
       (await runCommand(workspace, [...args, '--json'])).stdout;
     await troupe('run', 'rehearsal', 'say x');
     appendFileSync(
-      join(workspace.path, 'logs/iac.jsonl'),
+      join(workspace.record, 'iac.jsonl'),
       `\n{"writer":"00000000","n":1,"prev":"${'0'.repeat(64)}","type":"finished","agent_id":"x"}\n`
     );
     const broken = await troupe('log', '--verify');

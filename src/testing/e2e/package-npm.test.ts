@@ -110,7 +110,8 @@ for (const major of nodeMajors)
       expect(await npx('troupe', 'roles')).toMatch(/architect.*poet/s);
       const clients = ['claude', 'codex'];
       const entry = await npx('troupe', 'init', ...clients, '--dry-run');
-      expect(entry).toMatch(/"npx".*\[mcp_servers\.agents\]/s);
+      expect(entry).toMatch(/"node".*\[mcp_servers\.agents\]/s);
+      expect(entry).toContain(join(modules, 'troupe/dist/troupe.cjs'));
       expect(await npx('-p', 'troupe', 'council', '--help')).toContain(
         'council'
       );

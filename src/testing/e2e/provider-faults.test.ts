@@ -185,7 +185,7 @@ describe.each([
       if (result && (stream || code === null))
         expect(told.result, about).toBe(result);
       // Nor does an SDK print what it makes of it.
-      const stderr = join(workspace.path, '.agents', 'spawns', id, 'stderr');
+      const stderr = join(workspace.record, 'spawns', id, 'stderr');
       expect(readFileSync(stderr, 'utf8'), about).toBe('');
       const made = fake.asked(name).length;
       if (requests) expect(made, about).toBe(requests);

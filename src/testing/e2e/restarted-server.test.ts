@@ -61,7 +61,7 @@ async function endedAlone(count: number, leaving = ''): Promise<string[]> {
 }
 
 function folderOf(id: string): string {
-  return join(workspace.path, '.agents', 'spawns', id);
+  return join(workspace.record, 'spawns', id);
 }
 
 function hasOutcome(id: string): boolean {

@@ -137,8 +137,8 @@ test('every chain holds, over all segments', async () => {
     code: 0,
     stdout: expect.stringContaining('torn lines 0\nEvery chain holds.')
   });
-  const heads = join(stage.path, '.agents/heads');
-  const path = join(stage.path, 'logs/iac.jsonl');
+  const heads = join(stage.record, 'heads');
+  const path = join(stage.record, 'iac.jsonl');
   const found = await verifyJournal(path, heads);
   expect(found.records).toBe(stage.lines().length);
 });

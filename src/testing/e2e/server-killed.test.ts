@@ -157,7 +157,7 @@ async function checkEnd(server: McpClient, asked: Asked): Promise<Ended> {
 }
 
 function outcomeOf({ agentId = '' }: Asked): string {
-  const directory = join(workspace.path, '.agents', 'spawns', agentId);
+  const directory = join(workspace.record, 'spawns', agentId);
   return readFileSync(join(directory, 'outcome.json'), 'utf8');
 }
 

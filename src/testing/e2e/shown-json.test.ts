@@ -80,7 +80,7 @@ test.each(blocks.map((block) => [block.heading, block.body] as const))(
 
 /** So that there is a fault to be told. */
 function changeTheJournal(): void {
-  const file = join(workspace.path, 'logs', 'iac.jsonl');
+  const file = join(workspace.record, 'iac.jsonl');
   const text = readFileSync(file, 'utf8');
   writeFileSync(file, text.replace('say Done.', 'say More.'));
 }

@@ -144,7 +144,7 @@ needing('libfaketime', clockThatIs(1) !== undefined)(
 
 test('spawns go on where they cannot be counted', async () => {
   const { serve, workspace } = createNestingStage(settings);
-  mkdirSync(join(workspace.path, '.agents', 'counts', 'spawn-times'), {
+  mkdirSync(join(workspace.record, 'counts', 'spawn-times'), {
     recursive: true
   });
   const server = await serve();

@@ -101,7 +101,7 @@ test('what a server that was killed could not end is ended by the next', async (
   process.kill(server.pid, 'SIGSTOP');
   openGate();
   const { agentId } = members[0] ?? { agentId: '' };
-  const chat = join(workspace.path, '.agents/spawns', agentId, 'chat');
+  const chat = join(workspace.record, 'spawns', agentId, 'chat');
   await until('its end', () =>
     /^0\n/.test(readFileSync(join(chat, 'exit'), 'utf8'))
   );

@@ -141,7 +141,7 @@ test('in stateless mode no chat is made', async () => {
   expect(member).not.toHaveProperty('chatId');
   expect(agents.calls()).toHaveLength(1);
   expect((await agents.call('Alone.')).argv.join(' ')).not.toContain('resume');
-  const chat = join(workspace.path, '.agents/spawns', member.agentId, 'chat');
+  const chat = join(workspace.record, 'spawns', member.agentId, 'chat');
   expect(existsSync(chat)).toBe(false);
-  expect(existsSync(join(workspace.path, '.agents/sessions'))).toBe(false);
+  expect(existsSync(join(workspace.record, 'sessions'))).toBe(false);
 });

@@ -54,7 +54,7 @@ function everythingIn(directory: string): string[] {
 test('a member may start squads as deep as maxDepth, and no deeper', async () => {
   const below = await startWithin('Depth one.', await start());
   const deepest = await startWithin('Depth two.', below);
-  const state = join(workspace.path, '.agents');
+  const state = workspace.record;
   const before = everythingIn(state);
 
   for (const member of [

@@ -169,7 +169,7 @@ describe.each([
 
   /** What the answer has no room for is read on by what it says of it. */
   async function expectAll(member: MemberAnswer) {
-    const directory = join(workspace.path, '.agents/spawns', member.agentId);
+    const directory = join(workspace.record, 'spawns', member.agentId);
     const stdout = readFileSync(join(directory, 'stdout'), 'utf8');
     const path = member.rawStdout_path;
     if (member.rawStdout !== undefined && path === undefined)
@@ -214,7 +214,7 @@ test('all of an answer that waits has the rest behind wait_for_agents', async ()
 
 test('a squad that is being started is waited for as a whole', async () => {
   const other = await start('troupe-test');
-  const directory = join(workspace.path, '.agents/squads');
+  const directory = join(workspace.record, 'squads');
   const before = new Set(readdirSync(directory));
   server.send({
     jsonrpc: '2.0',

@@ -36,8 +36,8 @@ afterAll(async () => {
   }
   expect(agents.calls()).toEqual([]);
   for (const name of ['squads', 'sessions', 'spawns', 'open', 'drafts'])
-    expect(entriesOf(join(workspace.path, '.agents', name)), name).toEqual([]);
-  expect(existsSync(join(workspace.path, 'logs/iac.jsonl'))).toBe(false);
+    expect(entriesOf(join(workspace.record, name)), name).toEqual([]);
+  expect(existsSync(join(workspace.record, 'iac.jsonl'))).toBe(false);
   workspace.remove();
 });
 

@@ -194,7 +194,7 @@ test('the squad is on disk with its members and what its caller said', async () 
     [{ roleId: 'builder', task: 'for the file' }],
     { metadata }
   );
-  const path = join(workspace.path, '.agents/squads', `${squadId}.json`);
+  const path = join(workspace.record, 'squads', `${squadId}.json`);
   expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
     squadId,
     stateMode: 'stateless',

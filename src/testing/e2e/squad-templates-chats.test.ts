@@ -210,7 +210,7 @@ test('without chats no template makes one', async () => {
   expect(member).not.toHaveProperty('chatId');
   expect(chats.calls()).toEqual([]);
   expect(program.calls()[0]?.argv[0]).toBe('--chat=');
-  const spawns = join(workspace.path, '.agents', 'spawns');
+  const spawns = join(workspace.record, 'spawns');
   const [agent = ''] = readdirSync(spawns);
   expect(existsSync(join(spawns, agent, 'chat'))).toBe(false);
 });

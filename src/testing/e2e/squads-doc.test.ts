@@ -74,7 +74,7 @@ test('members are told their layouts byte for byte', async () => {
     layout.replace('<role>', () => body).replace('<task>', () => task);
   const promptOf = (agentId: string) =>
     readFileSync(
-      join(workspace.path, '.agents/spawns', agentId, 'prompt.txt'),
+      join(workspace.record, 'spawns', agentId, 'prompt.txt'),
       'utf8'
     );
   const stateless = await start(rehearsal);

@@ -39,7 +39,7 @@ beforeEach(() => {
 afterEach(() => stage.close());
 
 const requestOf = (id: string) =>
-  join(stage.path, '.agents', 'workers', id, 'request.json');
+  join(stage.record, 'workers', id, 'request.json');
 
 /** A worker that was ready and is to be started again, and no server. */
 async function abandoned(): Promise<string> {

@@ -1,9 +1,8 @@
 import { blocksOf, documentAt, sectionOf } from '../documents.ts';
 
 /**
- * The example of docs/clients.md for a client, changed as the page says for a
- * clone.
- * @param args in place of those that fetch the published package
+ * The example of docs/clients.md for a client.
+ * @param args in place of those that name a clone
  * @throws when the page's example has another form than it tells
  */
 export function documentedConfig(
@@ -15,9 +14,8 @@ export function documentedConfig(
   const [block, ...others] = blocksOf({ path: heading, text }, language);
   if (block === undefined || others.length > 0)
     throw new Error(`${heading} needs exactly one example.`);
-  const local = replaced(block, /"npx"/g, '"node"');
-  const published = /\["-y", "troupe", "mcp"\]/g;
-  return replaced(local, published, JSON.stringify(args));
+  const clone = /\["\/absolute\/path\/to\/troupe\/dist\/troupe\.cjs", "mcp"\]/g;
+  return replaced(block, clone, JSON.stringify(args));
 }
 
 /** A text with the one place that matches put anew. */

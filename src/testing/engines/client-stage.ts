@@ -82,7 +82,7 @@ export class ClientStage {
   }
 
   get #spawns(): string {
-    return join(this.workspace.path, '.agents', 'spawns');
+    return join(this.workspace.record, 'spawns');
   }
 }
 

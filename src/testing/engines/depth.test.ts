@@ -27,7 +27,7 @@ function spawning(tool: string, prompt: string): string {
 }
 
 function recordsOf({ workspace }: ClientStage) {
-  const spawns = join(workspace.path, '.agents', 'spawns');
+  const spawns = join(workspace.record, 'spawns');
   return readdirSync(spawns)
     .filter((name) => /^[0-9a-f]{8}$/.test(name))
     .map((id) =>

@@ -121,7 +121,7 @@ const leavings: Record<string, (stage: Stage) => void> = {
 
 /** The program itself: the supervisor's child that is no watchdog. */
 function cliOf({ workspace }: Stage, id: string): number {
-  const directory = join(workspace.path, '.agents', 'spawns', id);
+  const directory = join(workspace.record, 'spawns', id);
   const claim = claimOf(directory, '');
   const cli = processTable().find(
     ({ pid, parent }) =>

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { Action, Turn } from '../model-server/actions.ts';
 import { type ModelServer, startModelServer } from '../model-server/server.ts';
@@ -33,6 +33,8 @@ export class PackagedClient {
   /** Runs a client's program to its end; gives what it printed. */
   run(program: string, args: string[], stdin = ''): Promise<string> {
     const { url } = this.model;
+    const user = userEnvironment(...allClis);
+    const troupe = join(this.workspace.home, 'npm', 'bin');
     return new Promise((resolve, reject) => {
       const child = execFile(
         program,
@@ -42,7 +44,8 @@ export class PackagedClient {
           timeout: 60_000,
           env: {
             ...{ HOME: this.workspace.home, LANG: 'C.UTF-8', TERM: 'dumb' },
-            ...userEnvironment(...allClis),
+            ...user,
+            PATH: [troupe, user.PATH].join(delimiter),
             GEMINI_CLI_TRUST_WORKSPACE: 'true',
             IS_SANDBOX: '1',
             ANTHROPIC_BASE_URL: url,
@@ -79,7 +82,7 @@ export async function createPackagedClient(
   return new PackagedClient(workspace, model);
 }
 
-/** As `npm install -g` leaves it, where npx looks; gives its folder. */
+/** As `npm install -g` leaves it; gives the folder of the package. */
 function installGlobally(workspace: TempWorkspace): string {
   const prefix = join(workspace.home, 'npm');
   const folder = installOurs(workspace, join(prefix, 'lib', 'node_modules'));

@@ -71,7 +71,7 @@ export async function listed({ server }: Stage) {
 
 /** What a member's CLI has put out, as the supervisor wrote it down. */
 export function outputOf({ workspace }: Stage, { agentId }: MemberAnswer) {
-  const folder = join(workspace.path, '.agents', 'spawns', agentId);
+  const folder = join(workspace.record, 'spawns', agentId);
   return {
     rawStdout: readFileSync(join(folder, 'stdout'), 'utf8'),
     rawStderr: readFileSync(join(folder, 'stderr'), 'utf8')
@@ -82,7 +82,7 @@ export function exitCodeOf(
   { workspace }: Stage,
   { agentId }: MemberAnswer
 ): number {
-  const folder = join(workspace.path, '.agents', 'spawns', agentId);
+  const folder = join(workspace.record, 'spawns', agentId);
   const { exit_code } = JSON.parse(
     readFileSync(join(folder, 'outcome.json'), 'utf8')
   );

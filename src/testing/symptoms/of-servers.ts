@@ -50,7 +50,7 @@ export const symptomsOfServers: Record<string, Provoke> = {
     workspace
   }) => {
     configure(rehearsed);
-    symlinkSync(workspace.home, join(workspace.path, '.agents'));
+    symlinkSync(workspace.home, workspace.record);
     return said(await serve(), 'spawn_rehearsal', { prompt: 'x' });
   },
 
@@ -68,7 +68,7 @@ export const symptomsOfServers: Record<string, Provoke> = {
     const server = await serve();
     await ended(server, await rehearse(server, 'say x'));
     await server.close();
-    const journal = join(workspace.path, 'logs', 'iac.jsonl');
+    const journal = join(workspace.record, 'iac.jsonl');
     const records = readFileSync(journal, 'utf8');
     writeFileSync(journal, records.replace('say x', 'say y'));
     return (await run(['log', '--verify'])).stdout;

@@ -9,3 +9,6 @@ export const looking = {
   idempotentHint: true,
   openWorldHint: false
 };
+
+/** The same where an answer carries agents' words. */
+export const reading = { ...looking, openWorldHint: true };

@@ -13,7 +13,7 @@ import {
 import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
 import { said } from '../fit-answer.ts';
 import { markdownOf } from '../markdown.ts';
-import { looking } from './agent-input.ts';
+import { looking, reading } from './agent-input.ts';
 import { councilName, summonTool } from './summon.ts';
 
 /** Longer than anything that anybody reads. */
@@ -23,7 +23,7 @@ const defaultSeconds = 45;
 
 const acting = { ...looking, readOnlyHint: false, idempotentHint: false };
 /** The others see who has come: that is all it changes. */
-const coming = { ...acting, idempotentHint: true };
+const coming = { ...reading, readOnlyHint: false };
 
 /** Agents that answer one request together, for one client. */
 export function councilTools(host: Host, council: Council): Tool[] {

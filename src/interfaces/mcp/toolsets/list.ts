@@ -4,10 +4,11 @@ import type { Answer, Facts } from '../../../core/runs/fit.ts';
 import { linePart, listPart, shortName } from '../../../core/runs/parts.ts';
 import { secondsSince } from '../../../core/runs/report.ts';
 import type { Run } from '../../../core/runs/run.ts';
+import { ofAgent } from '../../../core/runs/words.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
 import { fitAnswer } from '../fit-answer.ts';
-import { looking } from './agent-input.ts';
+import { reading } from './agent-input.ts';
 
 /** Agents of this workspace, whichever server has them. */
 export function listTool(host: Host): Tool {
@@ -25,7 +26,7 @@ export function listTool(host: Host): Tool {
         .default(3)
         .describe('How many ended ids')
     }),
-    annotations: looking,
+    annotations: reading,
     handle: async ({ limit }, { clientName }) => {
       const { active, over } = await host.tracker.standing();
       const all = {
@@ -91,6 +92,8 @@ function rowOf({ record, status }: Run, task: Facts): Facts {
     id: record.agent_id,
     type: record.engine,
     sec: secondsSince(record),
+    // Another agent wrote it.
+    ...(record.parent === null ? {} : ofAgent),
     ...task,
     status,
     ...(squad ? { squadId: squad.squadId } : {})

@@ -7,7 +7,7 @@ import { defineTool, type Tool } from '../define-tool.ts';
 import { eventsAnswer } from '../events-answer.ts';
 import { workerFacts } from '../worker-facts.ts';
 import { workersAnswer } from '../workers-answer.ts';
-import { agentId, looking } from './agent-input.ts';
+import { agentId, looking, reading } from './agent-input.ts';
 import { taskId } from './worker.ts';
 
 const acting = { ...looking, readOnlyHint: false, idempotentHint: false };
@@ -95,7 +95,7 @@ export function orchestratorTools(host: Host): Tool[] {
       }),
       annotations: looking,
       handle: ({ scope }, { clientName }) =>
-        reading(async () =>
+        orUnreadable(async () =>
           workersAnswer(await orchestrator.list(scope), clientName)
         )
     }),
@@ -106,7 +106,7 @@ export function orchestratorTools(host: Host): Tool[] {
       input: z.strictObject({ agent_id: worker }),
       annotations: looking,
       handle: (input) =>
-        reading(async () => {
+        orUnreadable(async () => {
           const found = orchestrator.store.get(input.agent_id);
           await orchestrator.look(found);
           return { meta: workerFacts(found) };
@@ -127,7 +127,7 @@ export function orchestratorTools(host: Host): Tool[] {
       }),
       annotations: ending,
       handle: (input) =>
-        reading(async () => {
+        orUnreadable(async () => {
           const ended = await orchestrator.delete(input.agent_id, input);
           return { ok: true, status: ended.log.read().status };
         })
@@ -148,7 +148,7 @@ export function orchestratorTools(host: Host): Tool[] {
       }),
       annotations: acting,
       handle: ({ agent_id, task }) =>
-        reading(async () => {
+        orUnreadable(async () => {
           const { taskId: task_id, position } = await orchestrator.enqueue(
             agent_id,
             { id: task.task_id, payload: task.payload }
@@ -178,9 +178,9 @@ export function orchestratorTools(host: Host): Tool[] {
         since_seq: z.number().int().min(0).default(0),
         max_events: z.number().int().min(1).max(1000).default(200)
       }),
-      annotations: looking,
+      annotations: reading,
       handle: (input, { clientName }) =>
-        reading(async () => {
+        orUnreadable(async () => {
           const found = orchestrator.store.get(input.agent_id);
           return eventsAnswer(found, input, clientName);
         })
@@ -189,7 +189,7 @@ export function orchestratorTools(host: Host): Tool[] {
 }
 
 /** Files that we may not read are something the caller can mend. */
-async function reading(work: () => Promise<Facts>): Promise<Facts> {
+async function orUnreadable(work: () => Promise<Facts>): Promise<Facts> {
   try {
     return await work();
   } catch (error) {
@@ -198,7 +198,7 @@ async function reading(work: () => Promise<Facts>): Promise<Facts> {
     throw new HostError(
       'storage_unwritable',
       `The files of the workers cannot be read (${code}).`,
-      'Check owner and permissions of .agents/ in the workspace and call again.'
+      'Check owner and permissions of .agents/ in the workspace and of ~/.troupe, and call again.'
     );
   }
 }

@@ -11,7 +11,7 @@ import type { Host } from '../../../host.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
 import { fitAnswer, said } from '../fit-answer.ts';
 import { given } from '../given.ts';
-import { agentId, looking } from './agent-input.ts';
+import { agentId, reading } from './agent-input.ts';
 import { listTool } from './list.ts';
 import { waitTool } from './wait.ts';
 
@@ -35,7 +35,7 @@ function resultTool(host: Host): Tool {
         .optional()
         .describe('next_offset; 0: from the start')
     }),
-    annotations: looking,
+    annotations: reading,
     _meta: { 'anthropic/maxResultSizeChars': 200_000 },
     handle: async ({ agent_id, offset }, context) => {
       const { store, tracker } = host;
@@ -48,8 +48,10 @@ function resultTool(host: Host): Tool {
             toldIfCleaned(agent_id, store) ??
             'No agent has this id in this workspace. Call list.'
         };
-      const reading = { offset, reach: inlineChars };
-      const report = await readReport(run, store, tracker, reading);
+      const report = await readReport(run, store, tracker, {
+        offset,
+        reach: inlineChars
+      });
       const answer = fitAnswer(context.clientName, resultForms(report));
       return given(answer, host, context);
     }

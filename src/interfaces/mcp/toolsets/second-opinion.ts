@@ -7,7 +7,7 @@ import type { Answer, Facts, Form } from '../../../core/runs/fit.ts';
 import { linePart, listPart, shortName } from '../../../core/runs/parts.ts';
 import { errorCut, reachOf, reportRun } from '../../../core/runs/report.ts';
 import type { Run } from '../../../core/runs/run.ts';
-import { type Reading, readWords } from '../../../core/runs/words.ts';
+import { ofAgent, type Reading, readWords } from '../../../core/runs/words.ts';
 import { tailOf } from '../../../core/state/text-file.ts';
 import type { Host } from '../../../host.ts';
 import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
@@ -170,8 +170,9 @@ async function readOpinion(
     read_only: record.enforcement
   };
   if (!outcome) {
-    const { message } = await reportRun(run, host.store, host.tracker);
-    const told = () => ({ ...engine, message });
+    const report = await reportRun(run, host.store, host.tracker);
+    const source = 'source' in report ? ofAgent : {};
+    const told = () => ({ ...engine, ...source, message: report.message });
     return { full: told, short: told };
   }
   const directory = host.store.directoryOf(record.agent_id);
@@ -183,6 +184,7 @@ async function readOpinion(
     full: (told) => ({
       ...engine,
       model: shortName(outcome.model ?? 'default'),
+      ...ofAgent,
       ...told(linePart('error', error, errorCut)),
       error_code,
       full_output: words.path,
@@ -193,6 +195,7 @@ async function readOpinion(
     }),
     short: (told) => ({
       ...engine,
+      ...ofAgent,
       ...told(linePart('error', error)),
       error_code,
       ...told(linePart('verdict', verdict)),

@@ -5,6 +5,7 @@ import type { Facts } from '../../../core/runs/fit.ts';
 import { shortName } from '../../../core/runs/parts.ts';
 import type { Outcome, RunRecord } from '../../../core/runs/run.ts';
 import type { Spawned } from '../../../core/runs/spawn-request.ts';
+import { ofAgent } from '../../../core/runs/words.ts';
 import type { Host } from '../../../host.ts';
 import type { Access, Engine, FailureCode } from '../../../plugin.ts';
 import { defineTool, type Tool } from '../define-tool.ts';
@@ -197,7 +198,9 @@ function again(
   const { status, error, error_code: code, started_at } = outcome;
   const told = {
     ...(code === null ? {} : { error_code: code }),
-    ...(error === null ? {} : { error: shortName(error, errorChars) })
+    ...(error === null
+      ? {}
+      : { ...ofAgent, error: shortName(error, errorChars) })
   };
   if (status !== 'failed' || started_at !== null || code === null)
     return {

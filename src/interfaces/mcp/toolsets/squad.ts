@@ -169,8 +169,8 @@ async function answer(
   });
   return fitAnswer(clientName, [
     { ...form('full', 1000), leastChars: 200 },
-    form('words', 200, outputElsewhere),
-    form('bare', 0, toldShortly, notAll(squadId))
+    form('words', 200, outputElsewhere(host)),
+    form('bare', 0, toldShortly, notAll(host, squadId))
   ]);
 }
 
@@ -181,12 +181,13 @@ function next({ config }: Host, squadId: string): string {
     : 'They go on; the toolset "runs", which has wait_for_agents, is not served here, so the user has to ask "troupe list" and "troupe result".';
 }
 
-function notAll(squadId: string): string {
-  return `Where members_total is told, not all have a row here; .agents/squads/${squadId}.json has one for each.`;
+function notAll({ paths }: Host, squadId: string): string {
+  return `With members_total, some rows are left out; ${paths.record}/squads/${squadId}.json has all.`;
 }
 
 const readOn =
   'A result with next_offset is cut: call result with its agentId and that as offset to read on.';
 
-const outputElsewhere =
-  'Told without rawStdout and rawStderr, as there is no room: they lie in .agents/spawns/<agentId>/stdout and stderr.';
+function outputElsewhere({ paths }: Host): string {
+  return `rawStdout and rawStderr are left out for want of room: they are in ${paths.record}/spawns/<agentId>/stdout and stderr.`;
+}

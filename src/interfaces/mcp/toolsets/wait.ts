@@ -12,7 +12,7 @@ import { defineTool, type Tool } from '../define-tool.ts';
 import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
 import { given } from '../given.ts';
 import { waitWithProgress } from '../wait-with-progress.ts';
-import { agentId, looking } from './agent-input.ts';
+import { agentId, reading } from './agent-input.ts';
 
 /** Of a wait for agents by name. */
 const mostIds = 500;
@@ -40,7 +40,7 @@ export function waitTool(host: Host): Tool {
       squadId: z.string().min(1).max(64).optional().describe('All its members'),
       mode: z.enum(['all', 'any']).default('all')
     }),
-    annotations: looking,
+    annotations: reading,
     handle: async ({ timeout, agent_ids, squadId, mode }, context) => {
       const asked = await wanted(host, agent_ids, squadId);
       const { ids, missing } = asked;
@@ -184,9 +184,9 @@ async function formsOf(
   { finished, spoilt }: Pick<WaitResult, 'finished' | 'spoilt'>,
   envelope: Envelope
 ): Promise<Form[]> {
-  const reading = { reach: reachOf(finished) };
+  const reach = reachOf(finished);
   const reports = await Promise.all(
-    finished.map((run) => readReport(run, host.store, host.tracker, reading))
+    finished.map((run) => readReport(run, host.store, host.tracker, { reach }))
   );
   reports.push(...spoilt.map(reportSpoilt));
   const form = (

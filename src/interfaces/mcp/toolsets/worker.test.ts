@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { tokensOf } from '../../../../bench/token-count.mjs';
 import { thisWitness } from '../../../adapters/child-process/processes.ts';
@@ -10,7 +9,7 @@ import { termsOf } from '../../../wiring-orchestrator.ts';
 import { workerTools } from './worker.ts';
 
 const workspace = createTempWorkspace();
-const store = new WorkerStore(join(workspace.path, '.agents'), thisWitness());
+const store = new WorkerStore(workspace.paths, thisWitness());
 const agentId = '0123abcd';
 const { folder, log } = store.create(
   {
@@ -31,11 +30,14 @@ const { folder, log } = store.create(
     role: 'You do what the tasks say.',
     env: {},
     depth: 1,
-    terms: termsOf(await loadConfig({ workspace: workspace.path }, {}), {
-      pid: process.pid,
-      start: '',
-      place: ''
-    })
+    terms: termsOf(
+      await loadConfig({ workspace: workspace.path }, { HOME: workspace.home }),
+      {
+        pid: process.pid,
+        start: '',
+        place: ''
+      }
+    )
   },
   () => undefined
 );
