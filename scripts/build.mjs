@@ -196,11 +196,14 @@ function warmUp() {
       process.execPath,
       [join(final, 'troupe.cjs'), 'mcp', '--workspace', empty],
       {
+        // No record of it stays.
+        env: { ...process.env, TROUPE_HOME: `${empty}.home` },
         input: `${requests.join('\n')}\n`,
         stdio: ['pipe', 'ignore', 'inherit']
       }
     );
   } finally {
-    rmSync(empty, { recursive: true, force: true });
+    for (const path of [empty, `${empty}.home`])
+      rmSync(path, { recursive: true, force: true });
   }
 }

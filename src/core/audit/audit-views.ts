@@ -76,7 +76,9 @@ export class AuditViews {
 
   async #render(): Promise<void> {
     const { paths, identity } = this.#options;
-    // Without a record there is nothing to show, and nothing is made.
+    // Then there is nothing to show, and nothing that is no longer true.
+    if (!existsSync(paths.journal) && !existsSync(paths.views.directory))
+      return;
     if (!existsSync(paths.record)) return;
     const active = await this.#options.active();
     const ids = active

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto';
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import { HostError, messageOf } from '../errors.ts';
-import { createOnce } from '../state/atomic-file.ts';
+import { createOnce, hexDigits } from '../state/atomic-file.ts';
 import { ensureDirectory } from '../state/directories.ts';
+import { asFileName } from './file-name.ts';
 import type { Paths } from './paths.ts';
 import { factsOf, type RecordFacts } from './records.ts';
 import { homeVariable } from './troupe-home.ts';
@@ -22,18 +22,32 @@ export interface RecordIdentity {
  * @throws the system's error when it cannot be written
  */
 export function identityOf(paths: Paths): RecordIdentity {
-  return { id: factsOf(paths.identity)?.id ?? makeId(paths), user: userName() };
+  return { id: idIn(paths) ?? makeId(paths), user: userName() };
+}
+
+/**
+ * Undefined while the workspace has no record.
+ * @throws HostError `config_invalid` when it is another workspace's: their
+ *   paths have the same hash
+ */
+function idIn({ identity, record, workspace }: Paths): string | undefined {
+  const facts = factsOf(identity);
+  if (!facts || facts.workspace === workspace) return facts?.id;
+  throw new HostError(
+    'config_invalid',
+    `${record} is the record of ${facts.workspace}, not of ${workspace}.`,
+    'Rename this workspace, so that it gets a record of its own.'
+  );
 }
 
 function makeId(paths: Paths): string {
   const { record, identity, workspace } = paths;
-  const id = randomBytes(4).toString('hex');
+  const id = hexDigits(8);
   ensureDirectory(record);
-  const made_at = new Date().toISOString();
-  const facts: RecordFacts = { v: 1, id, workspace, made_at, formerly: [] };
+  const facts: RecordFacts = { v: 1, id, workspace, formerly: [] };
   if (createOnce(identity, `${JSON.stringify(facts, null, 2)}\n`)) return id;
-  const known = factsOf(identity);
-  if (known) return known.id;
+  const known = idIn(paths);
+  if (known !== undefined) return known;
   throw new HostError(
     'state_invalid',
     `${identity} is not what troupe wrote.`,
@@ -52,9 +66,8 @@ export function prepareRecord(paths: Paths): void {
     const above = dirname(home);
     if (!process.env[homeVariable] && !statSync(above).isDirectory())
       throw new Error(`${above} is not a directory`);
-    if (existsSync(paths.identity))
-      accessSync(record, constants.W_OK | constants.X_OK);
-    else makeId(paths);
+    if (idIn(paths) === undefined) makeId(paths);
+    accessSync(record, constants.W_OK | constants.X_OK);
   } catch (error) {
     if (error instanceof HostError) throw error;
     throw new HostError(
@@ -67,7 +80,7 @@ export function prepareRecord(paths: Paths): void {
 
 function userName(): string {
   try {
-    return userInfo().username.replace(/[^\w.-]+/g, '-') || 'user';
+    return asFileName(userInfo().username) || 'user';
   } catch {
     return `uid-${process.getuid?.() ?? 0}`;
   }

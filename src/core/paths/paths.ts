@@ -1,5 +1,6 @@
-import { createHash } from 'node:crypto';
-import { basename, join } from 'node:path';
+import { basename } from 'node:path';
+import { fileIn } from '../state/file-in.ts';
+import { asFileName } from './file-name.ts';
 import { troupeHome } from './troupe-home.ts';
 
 /** Every place where troupe keeps something for a workspace. */
@@ -46,31 +47,31 @@ export interface SharedPaths {
 
 /** @param workspace its real path, which names the record */
 export function pathsOf(workspace: string, home = troupeHome()): Paths {
-  const record = join(home, 'workspaces', recordName(workspace));
-  const logs = join(workspace, 'logs');
-  const shared = join(workspace, '.agents');
+  const record = fileIn(fileIn(home, 'workspaces'), recordName(workspace));
+  const logs = fileIn(workspace, 'logs');
+  const shared = fileIn(workspace, '.agents');
   return {
     workspace,
     home,
     record,
-    identity: join(record, 'workspace.json'),
-    journal: join(record, 'iac.jsonl'),
-    segments: join(record, 'journal'),
-    heads: join(record, 'heads'),
-    rotationLock: join(record, 'rotation', 'lock'),
-    servers: join(record, 'servers'),
-    token: join(record, 'http', 'token'),
+    identity: fileIn(record, 'workspace.json'),
+    journal: fileIn(record, 'iac.jsonl'),
+    segments: fileIn(record, 'journal'),
+    heads: fileIn(record, 'heads'),
+    rotationLock: fileIn(fileIn(record, 'rotation'), 'lock'),
+    servers: fileIn(record, 'servers'),
+    token: fileIn(fileIn(record, 'http'), 'token'),
     views: {
       directory: logs,
-      archive: join(logs, 'archive'),
-      agents: join(logs, 'agents')
+      archive: fileIn(logs, 'archive'),
+      agents: fileIn(logs, 'agents')
     },
     shared: {
       directory: shared,
-      agents: join(shared, 'agents'),
-      run: join(shared, 'run'),
-      worktrees: join(shared, 'worktrees'),
-      council: join(shared, 'council')
+      agents: fileIn(shared, 'agents'),
+      run: fileIn(shared, 'run'),
+      worktrees: fileIn(shared, 'worktrees'),
+      council: fileIn(shared, 'council')
     }
   };
 }
@@ -79,10 +80,32 @@ const nameChars = 40;
 
 /** `my-project-1f3a9c2b4d5e`: the name is for people, the hash decides. */
 function recordName(workspace: string): string {
-  const name = basename(workspace)
-    .replace(/[^\w.-]+/g, '-')
-    .replace(/^[.-]+/, '')
-    .slice(0, nameChars);
-  const hash = createHash('sha256').update(workspace).digest('hex');
-  return `${name || 'workspace'}-${hash.slice(0, 12)}`;
+  const name = asFileName(basename(workspace)).slice(0, nameChars);
+  return `${name}-${hashOf(workspace)}`;
+}
+
+/**
+ * 53 bits of a path as 14 hex digits, mixed as MurmurHash3 does it. Loading
+ * node:crypto would cost each start 4 ms and 3 MB. A path that was made to
+ * collide gains nothing: a record names its workspace, and serves no other.
+ */
+function hashOf(path: string): string {
+  let low = 0xdeadbeef;
+  let high = 0x41c6ce57;
+  for (const byte of Buffer.from(path)) {
+    low = Math.imul(low ^ byte, 0x85ebca6b);
+    high = Math.imul(high ^ byte, 0xc2b2ae35);
+    low = (low << 13) | (low >>> 19);
+    high = (high << 15) | (high >>> 17);
+  }
+  low = mixed(low ^ (high >>> 13));
+  high = mixed(high ^ (low >>> 16));
+  const bits = 0x1_0000_0000 * (high & 0x1f_ffff) + (low >>> 0);
+  return bits.toString(16).padStart(14, '0');
+}
+
+function mixed(bits: number): number {
+  const once = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
+  return twice ^ (twice >>> 16);
 }

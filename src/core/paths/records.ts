@@ -1,8 +1,6 @@
 import { existsSync, renameSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { z } from 'zod';
 import { errnoOf, HostError } from '../errors.ts';
-import { lazily } from '../lazily.ts';
 import { readIfThere, replaceFile } from '../state/atomic-file.ts';
 import {
   ensureDirectory,
@@ -11,30 +9,43 @@ import {
 } from '../state/directories.ts';
 import type { Witnesses } from '../state/file-lock.ts';
 import { processMarks } from '../state/process-marks.ts';
+import { isHexId } from './file-name.ts';
 import { type Paths, pathsOf } from './paths.ts';
 
-const factsSchema = lazily(() =>
-  z.object({
-    v: z.literal(1),
-    id: z.string().regex(/^[0-9a-f]{8}$/),
-    workspace: z.string().refine(isAbsolute),
-    made_at: z.string(),
-    /** Where the workspace was before, when its record was taken over. */
-    formerly: z.array(z.string()).default([])
-  })
-);
-
 /** What a record says of itself, in `workspace.json`. */
-export type RecordFacts = z.output<ReturnType<typeof factsSchema>>;
+export interface RecordFacts {
+  v: 1;
+  id: string;
+  workspace: string;
+  /** Where the workspace was before, when its record was taken over. */
+  formerly: string[];
+}
 
 /** Undefined where there is no record, or its file is not as troupe made it. */
 export function factsOf(identity: string): RecordFacts | undefined {
   try {
-    const value: unknown = JSON.parse(readIfThere(identity) ?? 'null');
-    return factsSchema().safeParse(value).data;
+    return recordFacts(JSON.parse(readIfThere(identity) ?? 'null'));
   } catch {
     return undefined;
   }
+}
+
+/** Checked by hand: each start reads it, and a schema costs 5 MB there. */
+function recordFacts(value: unknown): RecordFacts | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { v, id, workspace, formerly }: Partial<Record<string, unknown>> = {
+    ...value
+  };
+  const isOurs =
+    v === 1 &&
+    typeof id === 'string' &&
+    isHexId(id) &&
+    typeof workspace === 'string' &&
+    isAbsolute(workspace) &&
+    Array.isArray(formerly);
+  if (!isOurs) return undefined;
+  const paths = formerly.filter((path) => typeof path === 'string');
+  return { v, id, workspace, formerly: paths };
 }
 
 export interface KnownRecord {

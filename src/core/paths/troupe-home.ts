@@ -1,6 +1,14 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import {
+  basename,
+  dirname,
+  isAbsolute,
+  join,
+  relative,
+  resolve,
+  sep
+} from 'node:path';
 import { HostError } from '../errors.ts';
 
 /** Names the directory of all records and of what the user trusts. */
@@ -50,12 +58,7 @@ export function isInside(directory: string, path: string): boolean {
 
 /** Links resolved as far as the path exists: the rest is created later. */
 function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    const above = dirname(path);
-    return above === path
-      ? path
-      : join(realPathOf(above), relative(above, path));
-  }
+  if (existsSync(path)) return realpathSync(path);
+  const above = dirname(path);
+  return above === path ? path : join(realPathOf(above), basename(path));
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   closeSync,
   existsSync,
@@ -164,8 +163,18 @@ export function bytesIfThere(path: string): Buffer | undefined {
   }
 }
 
+/**
+ * Random hex digits for names that need not be secret, as they are created
+ * exclusively: loading node:crypto would cost each start 3 MB.
+ */
+export function hexDigits(count: number): string {
+  return Array.from({ length: count }, () =>
+    Math.floor(Math.random() * 16).toString(16)
+  ).join('');
+}
+
 export function temporaryName(path: string): string {
-  return `${path}.${process.pid}.${randomBytes(6).toString('hex')}.tmp`;
+  return `${path}.${process.pid}.${hexDigits(12)}.tmp`;
 }
 
 const temporary = /\.(\d+)\.[0-9a-f]{12}\.tmp$/;

@@ -1,7 +1,8 @@
 import { join } from 'node:path';
-import { readIfThere, remove, replaceFile } from './atomic-file.ts';
+import { readIfThere, remove } from './atomic-file.ts';
 import { ensureDirectory, namesIn } from './directories.ts';
 import type { Witnesses } from './file-lock.ts';
+import { fillIn } from './own-file.ts';
 import { parseIdentity } from './process-identity.ts';
 
 /**
@@ -17,7 +18,7 @@ export function markProcess(
   for (const { path, isAlive } of processMarks(directory, witnesses))
     if (!isAlive) remove(path);
   const path = join(directory, String(witnesses.self.pid));
-  replaceFile(path, JSON.stringify(witnesses.self));
+  fillIn(path, JSON.stringify(witnesses.self));
   return () => remove(path);
 }
 

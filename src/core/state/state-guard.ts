@@ -8,6 +8,7 @@ import {
 import { dirname, join } from 'node:path';
 import type { Paths } from '../paths/paths.ts';
 import { lookAt } from './directories.ts';
+import { fileIn } from './file-in.ts';
 import { hasOtherNames, isNoFile, leadsElsewhere, unsafe } from './unsafe.ts';
 
 /** Folders in the record, each once something was put there. */
@@ -49,12 +50,14 @@ export function workspacePlaces(paths: Paths): StatePlaces {
       home,
       dirname(record),
       record,
-      ...recordFolders.map((name) => join(record, name)),
+      ...recordFolders.map((name) => fileIn(record, name)),
       ...Object.values(shared),
       ...Object.values(views)
     ],
     files: [
-      ...['sizes', 'spawn-times'].map((name) => join(record, 'counts', name)),
+      ...['sizes', 'spawn-times'].map((name) =>
+        fileIn(fileIn(record, 'counts'), name)
+      ),
       journal
     ],
     workspace
