@@ -95,7 +95,13 @@ export function writeStandIn(workspace, name = 'standin') {
 
 /** What a client passes on: nothing of our own session. */
 export function cleanEnvironment(workspace) {
-  return { PATH: process.env.PATH, HOME: workspace.home, ...workspace.env };
+  return {
+    PATH: process.env.PATH,
+    HOME: workspace.home,
+    // The plugins of a bench are its own.
+    TROUPE_TRUST: '1',
+    ...workspace.env
+  };
 }
 
 /** The server over stdio. Timestamps are taken when bytes arrive. */

@@ -73,6 +73,7 @@ export default {
   failure: codeOfText,
 
   probe: {
+    version: ['--version'],
     // We have never seen its help, nor any version of it.
     help: [],
     login: {

@@ -21,6 +21,7 @@ export default {
   tools: (access) => (access === 'read' ? 'say, sleep' : 'say, sleep, write'),
   models: { default: 'script' },
   resumes: true,
+  probe: { version: ['--version'] },
   args: ({ access, sessionId }) => [
     agent,
     access,

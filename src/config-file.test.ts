@@ -23,7 +23,10 @@ test('of several files the first in the order of the manual is taken', async () 
   const [first] = [...names, 'troupe.config.json'].map((name, at) =>
     workspace.write(name, `{"maxDepth": ${at + 3}}`)
   );
-  expect(await found()).toEqual({ file: first, value: { maxDepth: 3 } });
+  expect(await found()).toMatchObject({
+    file: first,
+    value: { maxDepth: 3 }
+  });
 });
 
 /** What may stand where a configuration is looked for. */
@@ -80,7 +83,7 @@ test.each(unreadable.slice(0, -1))(
   'a package.json that is %s configures nothing',
   async (_, put) => {
     put(join(workspace.path, 'package.json'));
-    expect(await found()).toEqual({ file: undefined, value: {} });
+    expect(await found()).toMatchObject({ file: undefined, value: {} });
   }
 );
 
@@ -106,7 +109,7 @@ test('a named file may be a pipe of the shell', async () => {
   const file = join(workspace.path, 'pipe');
   execFileSync('mkfifo', [file]);
   const writer = spawn('sh', ['-c', 'echo "maxDepth: 3" > "$0"', file]);
-  expect(await readConfigFile(workspace.path, file)).toEqual({
+  expect(await readConfigFile(workspace.path, file)).toMatchObject({
     file,
     value: { maxDepth: 3 }
   });

@@ -4,35 +4,73 @@ import { isObject } from './config-overrides.ts';
 import { errnoOf, HostError, messageOf } from './core/errors.ts';
 import { leadsOut } from './core/runs/containment.ts';
 import { readIfThere } from './core/state/atomic-file.ts';
+import { type Digests, digestOf } from './core/state/digests.ts';
 import { readRegular } from './core/state/regular-file.ts';
 
-interface Found {
+/** What a configuration file holds. */
+export interface Found {
   file: string | undefined;
-  /** As somebody wrote it; undefined in an empty file. */
+  /** As it is written; undefined in an empty file. */
   value: unknown;
+  /** The file's text; empty without a file. */
+  text: string;
 }
+
+/** Decides whether a configuration that is code may run. */
+export type MayRun = (file: string, text: string) => boolean;
 
 /**
  * The file that is asked for, else the first of the workspace that says
  * something. No other directory is looked into: the working directory may be
- * anybody's.
+ * anybody's. Code that may not run counts as absent.
+ * @param mayRun by default no code runs
  * @throws HostError `config_invalid` when the file cannot be read
  */
 export async function readConfigFile(
   workspace: string,
-  asked: string | undefined
+  asked: string | undefined,
+  mayRun: MayRun = () => false
 ): Promise<Found> {
+  const absent = { file: undefined, value: {}, text: '' };
   if (asked !== undefined) {
     // It may be a pipe of the user's shell.
     const text = (file: string) => readFileSync(file, 'utf8');
-    return foundIn(resolve(asked), text);
+    return (await foundIn(resolve(asked), text, mayRun)) ?? absent;
   }
   for (const place of places) {
     const read = place === packageName ? textOfPackage : textIfThere;
-    const found = await foundIn(join(workspace, place), read, workspace);
-    if (found.value !== undefined && found.value !== null) return found;
+    const found = await foundIn(
+      join(workspace, place),
+      read,
+      mayRun,
+      workspace
+    );
+    if (found?.value !== undefined && found.value !== null) return found;
   }
-  return { file: undefined, value: {} };
+  return absent;
+}
+
+/** Whether a configuration file is code. */
+export function isCode(file: string): boolean {
+  return /^\.[cm]?[jt]s$/.test(extname(file));
+}
+
+const keyMark = '#troupe';
+
+/** Whether a digest is that of our key in a package.json. */
+export function isKey(name: string): boolean {
+  return name.endsWith(`${packageName}${keyMark}`);
+}
+
+/**
+ * What a change of the file changes. Of a package.json only our key counts:
+ * the rest of it changes with every dependency.
+ */
+export function configDigests({ file, value, text }: Found): Digests {
+  if (file === undefined) return {};
+  return basename(file) === packageName
+    ? { [`${file}${keyMark}`]: digestOf(String(JSON.stringify(value))) }
+    : { [file]: digestOf(text) };
 }
 
 const packageName = 'package.json';
@@ -45,19 +83,24 @@ const places = [
   )
 ];
 
+/** Undefined where it is code that may not run. */
 async function foundIn(
   file: string,
   read: (file: string) => string | undefined,
+  mayRun: MayRun,
   workspace?: string
-): Promise<Found> {
+): Promise<Found | undefined> {
   try {
-    const text = textOf(file, read);
+    const found = textOf(file, read);
     // A clone may hold a link to any file of the user's.
-    if (text !== undefined && workspace && leadsOut(workspace, file))
+    if (found !== undefined && workspace && leadsOut(workspace, file))
       throw new Error(
         'it is a link that leads outside the workspace; name that file with --config instead'
       );
-    return { file, value: await contentOf(file, text ?? '') };
+    const text = found ?? '';
+    const isRefused = text !== '' && isCode(file) && !mayRun(file, text);
+    if (isRefused) return undefined;
+    return { file, value: await contentOf(file, text), text };
   } catch (error) {
     const reason = withoutFrame(messageOf(error));
     throw new HostError(

@@ -23,7 +23,7 @@ beforeEach(() => {
 afterEach(() => workspace.remove());
 
 function load(flags: Flags = {}, environment: Record<string, string> = {}) {
-  const served = { workspace: workspace.path, forSquads: true };
+  const served = { workspace: workspace.path, trust: true, forSquads: true };
   return loadConfig({ ...served, ...flags }, environment);
 }
 

@@ -10,6 +10,8 @@ export interface Flags {
   onDisconnect?: string | undefined;
   maxAccess?: string | undefined;
   strict?: boolean | undefined;
+  /** What the workspace's own files ask for counts without being asked about. */
+  trust?: boolean | undefined;
   /** The worker that a server serves. */
   agentId?: string | undefined;
   agentsDirectoryPath?: string | undefined;

@@ -1,18 +1,14 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import {
-  baseDirectoryOf,
-  isNowhere,
-  loadConfig,
-  workspaceOf
-} from './config.ts';
+import { baseDirectoryOf, loadConfig } from './config.ts';
 import type { Flags } from './config-overrides.ts';
 import { HostError } from './core/errors.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
 } from './testing/temp-workspace.ts';
+import { isNowhere, workspaceOf } from './workspace-root.ts';
 
 let workspace: TempWorkspace;
 
@@ -23,7 +19,8 @@ beforeEach(() => {
 afterEach(() => workspace.remove());
 
 function load(flags: Flags = {}, environment: Record<string, string> = {}) {
-  return loadConfig({ workspace: workspace.path, ...flags }, environment);
+  const asked = { workspace: workspace.path, trust: true, ...flags };
+  return loadConfig(asked, environment);
 }
 
 async function faultOf(

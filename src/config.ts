@@ -1,8 +1,6 @@
-import { realpathSync, statSync } from 'node:fs';
-import { homedir } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import type { z } from 'zod';
-import { readConfigFile } from './config-file.ts';
 import {
   type Flags,
   isObject,
@@ -19,6 +17,13 @@ import { HostError } from './core/errors.ts';
 import { checkHomeOutside, troupeHome } from './core/paths/troupe-home.ts';
 import type { CouncilDoor } from './council-config.ts';
 import type { EngineSettings } from './engine-config.ts';
+import { roleDirectoriesOf } from './squad-config.ts';
+import { comesWith } from './trust/places.ts';
+import { type Trust, TrustCheck, trustVariable } from './trust/trust.ts';
+import { timesOf } from './wiring-times.ts';
+import { isNowhere, workspaceOf } from './workspace-root.ts';
+
+type Environment = Record<string, string | undefined>;
 
 export interface Config
   extends Omit<FileConfig, 'engines' | 'plugins' | '$schema'> {
@@ -37,6 +42,16 @@ export interface Config
   /** The file that was read. */
   file: string | undefined;
   strict: boolean;
+  /** What counts of what the workspace's own files ask for. */
+  trust: Trust;
+}
+
+/** The configuration with what it was made of. */
+export interface LoadedConfig {
+  config: Config;
+  /** What counts of the file, as it is written. */
+  written: Record<string, unknown>;
+  overrides: Override[];
 }
 
 /**
@@ -45,21 +60,31 @@ export interface Config
  */
 export async function loadConfig(
   flags: Flags,
-  environment: Record<string, string | undefined> = process.env
+  environment: Environment = process.env
 ): Promise<Config> {
+  return (await loadWithOrigin(flags, environment)).config;
+}
+
+/** The same, with where each setting comes from. */
+export async function loadWithOrigin(
+  flags: Flags,
+  environment: Environment = process.env
+): Promise<LoadedConfig> {
   const workspace = workspaceOf(flags, environment);
   const home = troupeHome(environment);
   checkHomeOutside(workspace, home, environment);
-  const { file, value } = await readConfigFile(workspace, flags.config);
+  const check = trustCheckOf(workspace, flags, environment);
+  const { file, value } = await check.read(flags.config);
   // An empty file is no object, and no fault.
-  const written = value ?? {};
-  const settings = isObject(written) ? written : {};
-  const overrides = overridesOf(flags, environment, settings);
-  const merged = isObject(written) ? overridden(written, overrides) : written;
-  const parsed = configSchema.safeParse(merged);
-  if (!parsed.success) throw invalid(file, overrides, parsed.error, merged);
-  const { $schema, engines, ...rest } = parsed.data;
-  return {
+  const all = value ?? {};
+  const overrides = overridesOf(flags, environment, isObject(all) ? all : {});
+  // Also what is left out has to be valid.
+  const whole = validated(file, overrides, all);
+  const written = check.narrowed(all);
+  const { $schema, engines, ...rest } =
+    written === all ? whole : validated(file, overrides, written);
+  await lookAtRoles(check, workspace, rest.rolesDirectory);
+  const config: Config = {
     ...rest,
     engines: Object.fromEntries(
       Object.entries(engines).map(([name, settings]) => [
@@ -71,38 +96,81 @@ export async function loadConfig(
     workspace,
     home,
     file,
-    strict: flags.strict ?? false
+    strict: flags.strict ?? false,
+    trust: check.result()
+  };
+  return { config, written: isObject(written) ? written : {}, overrides };
+}
+
+/** @throws HostError `config_invalid` */
+function validated(
+  file: string | undefined,
+  overrides: Override[],
+  written: unknown
+): FileConfig {
+  const merged = isObject(written) ? overridden(written, overrides) : written;
+  const parsed = configSchema.safeParse(merged);
+  if (!parsed.success) throw invalid(file, overrides, parsed.error, merged);
+  return parsed.data;
+}
+
+/**
+ * What the files of a workspace ask for, and what of it the user has granted.
+ * No code of the workspace runs, and neither flag nor variable counts as trust.
+ * @throws HostError `config_invalid`
+ */
+export async function surveyTrust(
+  flags: Flags,
+  environment: Environment = process.env
+): Promise<Trust> {
+  const workspace = workspaceOf(flags, environment);
+  const check = new TrustCheck({
+    ...trustSettings(workspace, environment),
+    isAll: false,
+    runsNothing: true
+  });
+  const { file, value } = await check.read(flags.config);
+  const written = check.narrowed(value ?? {});
+  const all = isObject(written) ? written : {};
+  const overrides = overridesOf(flags, environment, all);
+  const { rolesDirectory } = validated(file, overrides, written);
+  await lookAtRoles(check, workspace, rolesDirectory);
+  return check.result();
+}
+
+/** What finds out how far the files of a workspace count. */
+export function trustCheckOf(
+  workspace: string,
+  { trust }: Pick<Flags, 'trust'> = {},
+  environment: Environment = process.env
+): TrustCheck {
+  return new TrustCheck({
+    ...trustSettings(workspace, environment),
+    isAll: trust === true || environment[trustVariable] === '1'
+  });
+}
+
+function trustSettings(workspace: string, environment: Environment) {
+  return {
+    workspace,
+    environment,
+    // There is no project whose file it could be.
+    isOwnFile: () => isNowhere(workspace),
+    timesOf
   };
 }
 
-/** `--workspace`, else CLAUDE_PROJECT_DIR, else the working directory. */
-export function workspaceOf(
-  flags: Pick<Flags, 'workspace'>,
-  environment: Record<string, string | undefined>
-): string {
-  const asked =
-    flags.workspace ?? (environment.CLAUDE_PROJECT_DIR || undefined);
-  const path = resolve(asked ?? currentDirectory());
-  const there = statSync(path, { throwIfNoEntry: false });
-  if (!there?.isDirectory())
-    throw new HostError(
-      'config_invalid',
-      `The workspace ${path} ${there ? 'is no directory' : 'does not exist'}.`,
-      'Give an existing directory with --workspace.'
-    );
-  return realpathSync(path);
-}
-
-function currentDirectory(): string {
-  try {
-    return process.cwd();
-  } catch {
-    throw new HostError(
-      'config_invalid',
-      'The current directory is gone.',
-      'Change into one that is there, or give --workspace with a whole path.'
-    );
-  }
+async function lookAtRoles(
+  check: TrustCheck,
+  workspace: string,
+  directory: string | undefined
+): Promise<void> {
+  const directories = roleDirectoriesOf(workspace, directory);
+  if (!existsSync(directories.own)) return;
+  // One elsewhere was named by the user, or granted.
+  if (comesWith(workspace, directories.own))
+    await check.lookAtRoles(directories);
+  else check.trustRoles();
 }
 
 /** Whether a group of tools is served. */
@@ -115,21 +183,6 @@ export function squadEngineOf(config: Config): string[] {
   const { squad, onlyEngines } = config;
   const isOpen = onlyEngines === undefined && hasToolset(config, 'squad');
   return isOpen && squad.engine !== undefined ? [squad.engine] : [];
-}
-
-/** True where the working directory says nothing about the project. */
-export function isNowhere(path: string): boolean {
-  const real = realPathOf(path);
-  return real === resolve('/') || real === realPathOf(homedir());
-}
-
-/** As it is written, where nothing is there. */
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
 }
 
 /** Where relative paths of the configuration start. */

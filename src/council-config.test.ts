@@ -21,7 +21,7 @@ const inFile = (council: unknown) =>
   workspace.write('.trouperc.json', JSON.stringify({ council }));
 
 const load = (environment: Record<string, string> = {}) =>
-  loadConfig({ workspace: workspace.path }, environment);
+  loadConfig({ workspace: workspace.path, trust: true }, environment);
 
 async function pathWith(environment: Record<string, string> = {}) {
   const config = await load(environment);

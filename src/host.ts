@@ -1,10 +1,4 @@
-import { builtinEngines, optionalEngines } from '../plugins/index.ts';
-import {
-  baseDirectoryOf,
-  type Config,
-  hasToolset,
-  squadEngineOf
-} from './config.ts';
+import { type Config, hasToolset } from './config.ts';
 import type { AuditViews } from './core/audit/audit-views.ts';
 import type { Journal } from './core/audit/journal.ts';
 import type { Witness } from './core/changes/witness.ts';
@@ -15,12 +9,9 @@ import type {
   SummonRequest,
   Summons
 } from './core/council/summons.ts';
-import { ApiKeys } from './core/engines/api-keys.ts';
-import { chooseEngines } from './core/engines/choose-engines.ts';
-import { EngineRegistry } from './core/engines/engine-registry.ts';
-import { loadEngines } from './core/engines/load-engines.ts';
+import type { ApiKeys } from './core/engines/api-keys.ts';
+import type { EngineRegistry } from './core/engines/engine-registry.ts';
 import { programAt } from './core/engines/template-engine.ts';
-import { HostError } from './core/errors.ts';
 import type { Orchestrator } from './core/orchestrator/orchestrator.ts';
 import type { RecordIdentity } from './core/paths/identity.ts';
 import type { Paths } from './core/paths/paths.ts';
@@ -45,9 +36,11 @@ import { soon } from './core/soon.ts';
 import type { Squads } from './core/squads/squads.ts';
 import { markProcess } from './core/state/process-marks.ts';
 import type { Safety } from './core/state/safety.ts';
-import { log, logProblem } from './log.ts';
+import { logProblem } from './log.ts';
 import { squadSettingsOf } from './squad-config.ts';
+import { leftOutFaults } from './trust/left-out.ts';
 import { wire } from './wiring.ts';
+import { wireEngines } from './wiring-engines.ts';
 
 /** So often workers are looked at; those in a queue wait for it. */
 const workersMs = 300;
@@ -104,6 +97,11 @@ export class Host {
     this.#witness = parts.witness;
     this.#letGo = parts.letGo;
     this.#tidy = parts.tidy;
+  }
+
+  /** What was asked for and does not count. */
+  get faults() {
+    return [...leftOutFaults(this.config.trust), ...this.registry.faults];
   }
 
   /** Looks after the workspace's runs and views until `close`. */
@@ -242,37 +240,9 @@ export class Host {
 /**
  * Wires a host for a configuration.
  * @throws HostError `config_invalid` when a flag names an engine there is
- *   not, or with `strict` when a plugin does not load
+ *   not, or with `strict` when something is left out
  */
 export async function createHost(config: Config): Promise<Host> {
-  const loaded = await loadEngines(config.plugins, baseDirectoryOf(config));
-  const keys = new ApiKeys({
-    directories: [config.workspace, baseDirectoryOf(config)],
-    onProblem: log
-  });
-  const { engines, others, faults } = chooseEngines({
-    builtin: builtinEngines,
-    optional: optionalEngines,
-    loaded: loaded.engines,
-    settings: config.engines,
-    only: config.onlyEngines,
-    also: [...squadEngineOf(config), ...(config.alsoEngines ?? [])],
-    hasKey: (engine) => keys.find(engine) !== undefined,
-    faults: loaded.faults
-  });
-  for (const { plugin, problem } of faults)
-    log(`${plugin} was left out: ${problem}`);
-  const [fault] = faults;
-  if (config.strict && fault)
-    throw new HostError(
-      'config_invalid',
-      `${fault.plugin} was left out: ${fault.problem}.`,
-      'Mend it, or start without --strict to go on without it.'
-    );
-  keys.remember([...engines, ...others]);
-  return new Host(
-    config,
-    new EngineRegistry(engines, config.engines, faults, others, loaded.places),
-    keys
-  );
+  const { registry, keys } = await wireEngines(config);
+  return new Host(config, registry, keys);
 }

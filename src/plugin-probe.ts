@@ -3,7 +3,10 @@
  * version, its flags and its login. Types only.
  */
 export interface Probe {
-  /** Arguments that print the version. Default `--version`. */
+  /**
+   * Arguments that print the version. Default `--version` when `verified` is
+   * there; without both, `doctor` does not run the program to ask.
+   */
   version?: string[];
   /** The versions this plugin was tested with: `1.2.3`, both included. */
   verified?: { oldest: string; newest: string };

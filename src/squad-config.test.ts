@@ -100,7 +100,8 @@ test('roles lie in the package and in a directory of the workspace', () => {
   const builtin = join(packageDirectory(), 'agents');
   expect(roleDirectoriesOf(path, undefined)).toEqual({
     builtin,
-    own: join(path, 'agents')
+    own: join(path, 'agents'),
+    within: path
   });
   expect(roleDirectoriesOf(path, 'team/roles').own).toBe(
     join(path, 'team/roles')

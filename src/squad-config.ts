@@ -134,15 +134,21 @@ export function checkSquadConfig(
   {
     squad,
     rolesDirectory,
-    onlyEngines
+    onlyEngines,
+    trust
   }: {
     squad: SquadConfig;
     rolesDirectory?: string | undefined;
     onlyEngines?: string[] | undefined;
+    trust?: { leftOut: { setting: string }[] };
   },
   engines: Pick<Engine, 'name' | 'kind'>[]
 ): void {
-  if (!squad.runTemplatePath)
+  // What is left out may have brought the engine.
+  const isWhole = !trust?.leftOut.some(({ setting }) =>
+    ['plugins', 'squad.runTemplatePath'].includes(setting)
+  );
+  if (isWhole && !squad.runTemplatePath)
     checkEngine(squad, engines, onlyEngines !== undefined);
   const settings = squadSettingsOf(squad, workspace);
   for (const key of ['runTemplatePath', 'createChatTemplatePath'] as const) {

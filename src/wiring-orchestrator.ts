@@ -47,6 +47,7 @@ export function wireOrchestrator(config: Config, around: Surroundings) {
     settings: {
       server: serverCommand(),
       configFile: config.file,
+      isTrusted: config.trust.isAll,
       workspace,
       maxAccess: config.maxAccess,
       // Whole seconds, as a model is told them.

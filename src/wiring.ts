@@ -78,6 +78,10 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     },
     onProblem: logProblem
   });
+  const pluginSource = {
+    configFile: config.file ?? null,
+    pinnedCode: config.trust.pinnedCode
+  };
   const starter = new RunStarter({
     registry,
     keys,
@@ -85,7 +89,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     processes,
     witness,
     workspace,
-    settings: { configFile: config.file ?? null, prices: config.prices },
+    settings: { ...pluginSource, prices: config.prices },
     capOf: (engine) => registry.settingsOf(engine).maxConcurrent,
     maxConcurrent: config.maxConcurrent,
     maxConcurrentApi: config.maxConcurrentApi,
@@ -121,7 +125,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     repositories,
     settings: {
       workspace,
-      configFile: config.file ?? null,
+      ...pluginSource,
       prices: config.prices,
       maxAccess: config.maxAccess,
       outputLimitBytes: config.outputLimitMegabytes * 1024 * 1024,
@@ -153,14 +157,18 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   });
   const roles = new RoleRepository(
     roleDirectoriesOf(workspace, config.rolesDirectory),
-    (fault) => log(describeFault(fault))
+    (fault) => log(describeFault(fault)),
+    config.trust.trustsRole
   );
   const squads = new Squads({
     roles,
     registry,
     store,
     workspace,
-    settings: squadSettingsOf(config.squad, workspace),
+    settings: {
+      ...squadSettingsOf(config.squad, workspace),
+      pinnedTemplates: config.trust.pinnedTemplates
+    },
     squads: new SquadStore(paths.record),
     admission,
     spawn: async (request) => {

@@ -28,5 +28,8 @@ export default {
     set: ({ baseUrl }) => (baseUrl ? { OPENAI_API_BASE: baseUrl } : {})
   },
 
-  probe: { loginHint: 'Set ANTHROPIC_API_KEY or OPENAI_API_KEY.' }
+  probe: {
+    version: ['--version'],
+    loginHint: 'Set ANTHROPIC_API_KEY or OPENAI_API_KEY.'
+  }
 };

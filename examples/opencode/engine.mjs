@@ -55,6 +55,7 @@ const engine = {
   failure: codeOf,
 
   probe: {
+    version: ['--version'],
     loginHint: 'Run "opencode auth login", or set the key of a provider.'
   }
 };

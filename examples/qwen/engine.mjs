@@ -47,7 +47,10 @@ const engine = {
 
   failure: codeOf,
 
-  probe: { loginHint: 'Set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL.' }
+  probe: {
+    version: ['--version'],
+    loginHint: 'Set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL.'
+  }
 };
 
 export default engine;

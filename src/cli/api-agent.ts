@@ -7,15 +7,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { builtinEngines, optionalEngines } from '../../plugins/index.ts';
-import { readConfigFile } from '../config-file.ts';
+import { configDigests, isKey, readConfigFile } from '../config-file.ts';
 import {
   type ApiEvent,
   type ApiTask,
-  keyVariable
+  keyVariable,
+  type PluginOfTask
 } from '../core/engines/api-task.ts';
 import { EngineFault } from '../core/engines/engine-fault.ts';
 import { execute } from '../core/engines/execute.ts';
 import { loadEngine, problemOf } from '../core/engines/load-engines.ts';
+import { areAmong, changedSince, type Digests } from '../core/state/digests.ts';
 import { logProblem } from '../log.ts';
 import type { ApiEngine, Engine, Failure } from '../plugin.ts';
 import { ownStdout, surviveStrays } from './own-stdout.ts';
@@ -83,14 +85,33 @@ function builtin(name: string): Engine | undefined {
 /** That plugin alone: what is wrong with the others is none of its concern. */
 async function loaded({
   configFile,
-  place
-}: NonNullable<ApiTask['plugin']>): Promise<Engine> {
+  place,
+  pinnedCode
+}: PluginOfTask): Promise<Engine> {
   const directory = dirname(configFile);
-  const { value } = await readConfigFile(directory, configFile);
+  checkPinned(pinnedCode);
+  const found = await readConfigFile(directory, configFile, () => true);
+  const isPinned = Object.keys(pinnedCode).length > 0;
+  if (isPinned && !areAmong(configDigests(found), pinnedCode))
+    throw changed(configFile);
+  const { value } = found;
   const plugins: unknown =
     typeof value === 'object' && value !== null
       ? Reflect.get(value, 'plugins')
       : undefined;
   const plugin: unknown = Array.isArray(plugins) ? plugins[place] : undefined;
   return loadEngine(plugin, directory);
+}
+
+/** An agent could have changed what the user trusted. */
+function checkPinned(pinnedCode: Digests): void {
+  const files = Object.entries(pinnedCode).filter(([file]) => !isKey(file));
+  const file = changedSince(Object.fromEntries(files));
+  if (file !== undefined) throw changed(file);
+}
+
+function changed(file: string): Error {
+  return new Error(
+    `${file} has changed since the user trusted this workspace; run "troupe trust" and restart the server`
+  );
 }

@@ -14,30 +14,33 @@ function client(name: string): Client {
 
 async function textOf(
   before: string | undefined,
-  name: string
+  name: string,
+  start = launch
 ): Promise<string> {
-  const edit = await withEntry(before, client(name), launch);
+  const edit = await withEntry(before, client(name), start);
   return 'change' in edit && edit.text !== undefined
     ? edit.text
     : JSON.stringify(edit);
 }
 
 test('entries are those that the documents show', async () => {
+  const path = '/absolute/path/to/troupe/dist/troupe.cjs';
+  const ofClone = { command: 'node', args: [path, 'mcp'] };
   const document = documentAt('docs/clients.md');
   const [claude = '', , copilot = '', cursor = '', vscode = ''] = blocksOf(
     document,
     'json'
   );
-  expect(await textOf(undefined, 'cursor')).toBe(cursor);
-  expect(await textOf(undefined, 'vscode')).toBe(vscode);
-  expect(JSON.parse(await textOf(undefined, 'claude'))).toEqual(
+  expect(await textOf(undefined, 'cursor', ofClone)).toBe(cursor);
+  expect(await textOf(undefined, 'vscode', ofClone)).toBe(vscode);
+  expect(JSON.parse(await textOf(undefined, 'claude', ofClone))).toEqual(
     JSON.parse(claude)
   );
-  expect(JSON.parse(await textOf(undefined, 'copilot'))).toEqual(
+  expect(JSON.parse(await textOf(undefined, 'copilot', ofClone))).toEqual(
     JSON.parse(copilot)
   );
   const [codex = ''] = blocksOf(document, 'toml');
-  expect((await textOf(undefined, 'codex')).trim()).toBe(codex.trim());
+  expect((await textOf(undefined, 'codex', ofClone)).trim()).toBe(codex.trim());
 });
 
 test('an entry in a file with others is laid out as they are', async () => {

@@ -5,7 +5,7 @@ import type { Drift } from './drift.ts';
 import type { EngineCheck } from './engine-check.ts';
 import { colorsFor, print } from './output.ts';
 import type { Surroundings } from './surroundings.ts';
-import { oneLine } from './text.ts';
+import { counted, oneLine } from './text.ts';
 
 /** What `doctor` says, as `--json` prints it. */
 export interface Diagnosis extends Findings {
@@ -21,17 +21,24 @@ interface Findings extends Surroundings {
   config: { file: string | null; problem: string | null };
   engines: EngineCheck[];
   faults: PluginFault[];
+  /** What the workspace asks for and does not get until it is trusted. */
+  left_out: { setting: string; allows: string; changed: boolean }[];
   /** What is wrong with the settings, templates and roles of squads. */
   squads: string[];
 }
 
 /** @param settings engines that only the settings speak of */
 export function nextSteps(found: Findings, settings: string[]): string[] {
-  const { config, node, directories, unsafe, faults, squads, engines } = found;
+  const { config, node, directories, unsafe, squads, engines } = found;
+  const { left_out: left } = found;
   const steps: string[] = [];
   if (config.problem !== null) steps.push(config.problem);
+  if (left.length > 0)
+    steps.push(
+      `Look at what this workspace asks for, and trust it if you want that: troupe trust (${counted(left.length, 'setting')} left out)`
+    );
   if (unsafe !== null) steps.push(oneLine(unsafe));
-  for (const { plugin, problem } of faults)
+  for (const { plugin, problem } of ofPlugins(found))
     steps.push(
       settings.includes(plugin)
         ? `Mend the name ${plugin} in "engines", or take it out: ${oneLine(problem)}`
@@ -53,6 +60,12 @@ export function nextSteps(found: Findings, settings: string[]): string[] {
   return steps;
 }
 
+/** Faults, without what trust alone would change. */
+function ofPlugins({ faults, left_out: left }: Findings): PluginFault[] {
+  const settings = left.map(({ setting }) => setting);
+  return faults.filter(({ plugin }) => !settings.includes(plugin));
+}
+
 /** A moved workspace has lost its agents until its record is taken over. */
 function orphanStep(orphans: string[]): string {
   const [first = ''] = orphans;
@@ -62,13 +75,15 @@ function orphanStep(orphans: string[]): string {
 
 export async function printDiagnosis(found: Diagnosis): Promise<void> {
   const { bold } = colorsFor(process.stdout);
+  const plugins = ofPlugins(found);
   const steps = found.next.map(
     (step, index) => `  ${index + 1}. ${visibleText(step)}`
   );
   const sections = [
     [bold(`troupe ${found.version}`), ...surroundingLines(found)],
     ...found.engines.map(engineLines),
-    ...(found.faults.length > 0 ? [faultLines(found.faults)] : []),
+    ...(found.left_out.length > 0 ? [leftOutLines(found)] : []),
+    ...(plugins.length > 0 ? [faultLines(plugins)] : []),
     [bold('What to do next'), ...steps]
   ];
   await print(`${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`);
@@ -146,6 +161,17 @@ function driftLine({ says, gone }: Drift): string {
   const { red, yellow } = colorsFor(process.stdout);
   if (gone?.length) return line('tested', says, red);
   return line('tested', says, says === 'verified' ? undefined : yellow);
+}
+
+function leftOutLines({ left_out: left }: Findings): string[] {
+  const { bold, red } = colorsFor(process.stdout);
+  const state = left.some(({ changed }) => changed)
+    ? 'Left out: the workspace has changed since you trusted it'
+    : 'Left out: the workspace is not trusted';
+  return [
+    bold(state),
+    ...left.map(({ setting, allows }) => `  ${red(setting)}: ${allows}`)
+  ];
 }
 
 function faultLines(faults: PluginFault[]): string[] {

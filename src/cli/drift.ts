@@ -25,6 +25,12 @@ export interface Answers {
   help: (ProbeOutput | undefined)[];
 }
 
+/** Arguments that print the version; undefined when the plugin has none. */
+export function versionOf({ probe }: CliEngine): string[] | undefined {
+  const { version, verified } = probe ?? {};
+  return version ?? (verified && ['--version']);
+}
+
 /** Arguments that print help; undefined when the plugin tells nothing. */
 export function helpOf({ probe }: CliEngine): string[][] | undefined {
   const { help, verified } = probe ?? {};

@@ -3,9 +3,10 @@ import { EngineFault } from '../core/engines/engine-fault.ts';
 import { childEnvironment } from '../core/engines/environment.ts';
 import type { Host } from '../host.ts';
 import type { CliEngine, Engine } from '../plugin.ts';
-import { type Drift, driftOf, helpOf, mendDrift } from './drift.ts';
+import { type Drift, driftOf, helpOf, mendDrift, versionOf } from './drift.ts';
 import { type EngineFacts, factsOf } from './engine-facts.ts';
 import {
+  type ProbeOptions,
   type ProbeOutput,
   probeLimitMs,
   probeProgram
@@ -83,25 +84,38 @@ async function checkProgram(
     settings
   );
   const stop = new AbortController();
-  const ask = asker(path, settings.args ?? [], environment, stop.signal);
-  const { login: loginProbe, version, loginHint } = engine.probe ?? {};
+  // What the project brings may name files of the project.
+  const isOwn =
+    settings.command !== undefined ||
+    settings.args !== undefined ||
+    host.registry.placeOf(engine) !== undefined;
+  const options = {
+    signal: stop.signal,
+    ...(isOwn ? { cwd: host.config.workspace } : {})
+  };
+  const ask = asker(path, settings.args ?? [], environment, options);
+  const { login: loginProbe, loginHint } = engine.probe ?? {};
+  const version = versionOf(engine);
   const asked = helpOf(engine) ?? [];
   const help = Promise.all(asked.map((args) => ask(args)));
   const [answer, loginAnswer] = await Promise.all([
-    ask(version ?? ['--version']),
+    version ? ask(version) : undefined,
     loginProbe ? ask(loginProbe.args) : undefined
   ]);
-  // Who cannot say its version will not come with help either.
-  if (!answer) stop.abort();
+  // A program that hangs at its version hangs at its help as well.
+  if (version && !answer) stop.abort();
   const told = answer?.exitCode === 0 ? versionIn(answer, engine) : undefined;
   const answers = { version: told?.release, help: await help };
   const tested = driftOf(engine, answers);
   const login = (loginAnswer && loginProbe?.read(loginAnswer)) ?? 'unknown';
   // Some know nothing of a key in the environment and work with it.
   const mayLogIn = login !== 'not logged in' || facts.keys.length > 0;
-  const ready = answer?.exitCode === 0 && mayLogIn && !tested?.gone?.length;
+  // A program that was not asked may do well.
+  const isWell = version === undefined || answer?.exitCode === 0;
+  const ready = isWell && mayLogIn && !tested?.gone?.length;
   const mend = () => mendDrift(engine, tested, pluginOf(host, engine));
-  const next = failing(answer, path) ?? mend() ?? loginHint ?? logIn;
+  const failure = version && failing(answer, path);
+  const next = failure ?? mend() ?? loginHint ?? logIn;
   return {
     ...facts,
     version: told?.line ?? null,
@@ -119,14 +133,14 @@ function asker(
   path: string,
   before: string[],
   environment: Record<string, string>,
-  signal: AbortSignal
+  options: ProbeOptions
 ) {
   const answers = new Map<string, Promise<ProbeOutput | undefined>>();
   return (args: string[]) => {
     const key = JSON.stringify(args);
     const answer =
       answers.get(key) ??
-      probeProgram(path, [...before, ...args], environment, { signal });
+      probeProgram(path, [...before, ...args], environment, options);
     answers.set(key, answer);
     return answer;
   };

@@ -1,4 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { parse } from 'node:path';
 import spawn from 'cross-spawn';
 
 export interface ProbeOutput {
@@ -23,6 +26,8 @@ const maximumChars = 100_000;
 export interface ProbeOptions {
   /** When aborted, its answer is not wanted any more. */
   signal?: AbortSignal;
+  /** Default: the home directory, since a project could steer the program. */
+  cwd?: string;
 }
 
 /**
@@ -34,11 +39,12 @@ export function probeProgram(
   path: string,
   args: string[],
   environment: Record<string, string>,
-  { signal }: ProbeOptions = {}
+  { signal, cwd = ownDirectory() }: ProbeOptions = {}
 ): Promise<ProbeOutput | undefined> {
   return new Promise((resolve) => {
     const output = { stdout: '', stderr: '', isCut: false };
     const child = spawn(path, args, {
+      cwd,
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: process.platform !== 'win32'
@@ -73,6 +79,11 @@ export function probeProgram(
       child.once('close', () => finish(code));
     });
   });
+}
+
+function ownDirectory(): string {
+  const home = homedir();
+  return existsSync(home) ? home : parse(process.cwd()).root;
 }
 
 function killGroup(child: ChildProcess): void {

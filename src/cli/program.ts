@@ -15,6 +15,7 @@ import { addRecord } from './commands/record.ts';
 import { addResult } from './commands/result.ts';
 import { addRoles } from './commands/roles.ts';
 import { addRun } from './commands/run.ts';
+import { addTrust } from './commands/trust.ts';
 import { addWait } from './commands/wait.ts';
 import { addWatch } from './commands/watch.ts';
 import { refuseEmptyFlags, throwUsageErrors } from './usage-error.ts';
@@ -44,6 +45,7 @@ export function createProgram(): Command {
   addRecord(program);
   program.commandsGroup('What there is, and setting it up:');
   addInit(program);
+  addTrust(program);
   addDoctor(program);
   addEngines(program);
   addRoles(program);

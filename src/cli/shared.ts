@@ -16,7 +16,10 @@ export const exitCodes = {
 } as const;
 
 /** What every command takes. */
-export type WorkspaceFlags = Pick<Flags, 'workspace' | 'config' | 'engines'>;
+export type WorkspaceFlags = Pick<
+  Flags,
+  'workspace' | 'config' | 'engines' | 'trust'
+>;
 
 export interface JsonFlag {
   json?: boolean;
@@ -29,7 +32,8 @@ export function addWorkspaceFlags(command: Command): Command {
       'the project (default: CLAUDE_PROJECT_DIR, else the current directory)'
     )
     .option('--config <file>', 'configuration file')
-    .option('--engines <names>', 'offer only these engines, comma separated');
+    .option('--engines <names>', 'offer only these engines, comma separated')
+    .option('--trust', 'obey all settings of the workspace (docs/trust.md)');
 }
 
 export function examples(lines: string[]): string {

@@ -160,7 +160,10 @@ export async function startServer(
   return client;
 }
 
-/** PATH with the stand-ins first, an empty HOME, and what a test adds. */
+/**
+ * PATH with the stand-ins first, an empty HOME, everything trusted, and what a
+ * test adds.
+ */
 export function testEnvironment(
   workspace: TempWorkspace,
   env: Record<string, string> = {}
@@ -169,6 +172,8 @@ export function testEnvironment(
     PATH: `${workspace.bin}:/usr/local/bin:/usr/bin:/bin`,
     HOME: workspace.home,
     LANG: 'C.UTF-8',
+    // Plugins and programs of a test's workspace are its own.
+    TROUPE_TRUST: '1',
     ...env
   };
 }

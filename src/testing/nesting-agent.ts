@@ -113,7 +113,7 @@ const { how = 'plain', flags = [], calls, gate, until } =
 const { PATH, HOME } = process.env;
 const bare = { PATH, HOME };
 const command = [process.execPath, ${JSON.stringify(troupe)}, 'mcp',
-  '--workspace', process.cwd(), ...flags];
+  '--workspace', process.cwd(), '--trust', ...flags];
 const stdio = ['pipe', 'pipe', 'inherit'];
 const start = {
   plain: () => spawn(command[0], command.slice(1), { stdio }),

@@ -124,7 +124,7 @@ function nest() {
   setInterval(() => process.stdout.write('.'), 200);
   const server = spawn(
     process.execPath,
-    [${JSON.stringify(troupe)}, 'mcp', '--workspace', process.cwd()],
+    [${JSON.stringify(troupe)}, 'mcp', '--workspace', process.cwd(), '--trust'],
     { stdio: ['pipe', 'pipe', 'inherit'] }
   );
   const send = (message) =>

@@ -1,17 +1,20 @@
 import type { Command } from 'commander';
-import { type Config, loadConfig } from '../../config.ts';
-import { readConfigFile } from '../../config-file.ts';
 import {
-  type Flags,
+  type Config,
+  type LoadedConfig,
+  loadWithOrigin
+} from '../../config.ts';
+import { isCode } from '../../config-file.ts';
+import {
   isObject,
   type Override,
-  overridesOf,
   sourceOf,
   usualToolsets
 } from '../../config-overrides.ts';
 import { defaultEngine } from '../../core/squads/settings.ts';
 import { usualRoles } from '../../squad-config.ts';
-import { print, printJson } from '../output.ts';
+import type { Asked, Trust } from '../../trust/trust.ts';
+import { print, printJson, tell } from '../output.ts';
 import { exitWith } from '../process-end.ts';
 import {
   addWorkspaceFlags,
@@ -47,34 +50,52 @@ async function config({
   ...asked
 }: WorkspaceFlags & JsonFlag): Promise<number> {
   // As a server would be started here.
-  const flags: Flags = { ...asked, forSquads: true };
-  const config = await loadConfig(flags);
-  const { workspace, file, onlyEngines } = config;
-  const settings = await settingsOf(config, flags);
+  const loaded = await loadWithOrigin({ ...asked, forSquads: true });
+  const { workspace, file, onlyEngines, trust } = loaded.config;
+  const settings = settingsOf(loaded);
   if (json)
     await printJson({
       workspace,
       file: file ?? null,
       only_engines: onlyEngines ?? null,
+      left_out: trust.leftOut.map(({ setting }) => setting),
       settings
     });
   else {
     const facts = [
       ['workspace', workspace],
-      ['file', file ?? 'none'],
+      ['file', [file ?? 'none', ...notRun(trust)].join('; ')],
       ...(onlyEngines ? [['engines', `only ${onlyEngines.join(', ')}`]] : [])
     ];
     await print(`${columns(facts)}\n`);
     await print(table(columnsOfSettings, settings.map(row)));
   }
+  for (const one of trust.leftOut)
+    tell(`${one.setting} is left out: ${whyLeftOut(one)}`);
+  if (trust.leftOut.length > 0)
+    tell('to see what this workspace would be allowed: troupe trust');
   return exitCodes.done;
 }
 
-async function settingsOf(config: Config, flags: Flags): Promise<Setting[]> {
-  const { workspace, file, onlyEngines, strict, ...settled } = config;
-  const { value } = await readConfigFile(workspace, flags.config);
-  const written = isObject(value) ? value : {};
-  const overrides = overridesOf(flags, process.env, written);
+function notRun({ leftOut }: Trust): string[] {
+  return leftOut
+    .filter(isCodeFile)
+    .map(({ setting }) => `${setting} is code and was not run`);
+}
+
+function isCodeFile({ path, setting }: Asked): boolean {
+  return path === undefined && isCode(setting);
+}
+
+function whyLeftOut(asked: Asked): string {
+  return isCodeFile(asked)
+    ? 'it is code, and was not run, since this workspace is not trusted'
+    : 'this workspace is not trusted';
+}
+
+function settingsOf({ config, written, overrides }: LoadedConfig): Setting[] {
+  const { workspace, home, file, onlyEngines, strict, trust, ...settled } =
+    config;
   return leavesOf(withDefaults(settled)).map(([path, value]) => ({
     path,
     value: isSecret(path) ? '(hidden)' : value,

@@ -10,7 +10,8 @@ export const councilFlags = {
   workspace: { type: 'string' },
   config: { type: 'string' },
   engines: { type: 'string' },
-  'max-access': { type: 'string' }
+  'max-access': { type: 'string' },
+  trust: { type: 'boolean' }
 } as const;
 
 /** Serves the council's tools alone, until the client leaves. */
@@ -19,12 +20,13 @@ export async function runCouncilMcp(args: string[]): Promise<void> {
   await serveWith(
     () => {
       const values = readFlags(args, councilFlags, 'council mcp');
-      const { workspace, config, engines } = values;
+      const { workspace, config, engines, trust } = values;
       councilDoor = doorOf(values['agent-name'], values.format);
       return {
         workspace,
         config,
         engines,
+        trust,
         maxAccess: values['max-access'],
         toolsets: 'council'
       };

@@ -28,6 +28,7 @@ export function createCouncil(): Command {
     .option('--config <file>', 'configuration file')
     .option('--engines <names>', 'what may be summoned, comma separated')
     .option('--max-access <level>', 'ceiling for agents: read, write or full')
+    .option('--trust', 'obey all settings of the workspace (docs/trust.md)')
     .helpOption('-h, --help', 'print help')
     .addHelpText(
       'after',

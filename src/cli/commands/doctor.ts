@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
-import { type Config, loadConfig, workspaceOf } from '../../config.ts';
+import { type Config, loadConfig } from '../../config.ts';
 import { configSchema } from '../../config-schema.ts';
 import { HostError } from '../../core/errors.ts';
 import { troupeHome } from '../../core/paths/troupe-home.ts';
 import { createHost, type Host } from '../../host.ts';
+import { type Trust, trustsAll } from '../../trust/trust.ts';
 import { version } from '../../version.ts';
+import { workspaceOf } from '../../workspace-root.ts';
 import { type Diagnosis, nextSteps, printDiagnosis } from '../diagnosis.ts';
 import { checkEngine } from '../engine-check.ts';
 import type { DoctorDocument } from '../json/facts-document.ts';
@@ -20,6 +22,7 @@ import {
 } from '../shared.ts';
 import { checkSquads } from '../squad-check.ts';
 import { checkSurroundings } from '../surroundings.ts';
+import { oneLine } from '../text.ts';
 
 type DoctorFlags = WorkspaceFlags & JsonFlag;
 
@@ -59,7 +62,7 @@ async function diagnose(
     Promise.all(registry.all().map((engine) => checkEngine(host, engine))),
     checkSquads(host)
   ]);
-  const whole = registry.faults.length === 0 && squads.length === 0;
+  const whole = host.faults.length === 0 && squads.length === 0;
   const found = {
     ok: problem === null && surroundings.unsafe === null && whole,
     version,
@@ -67,13 +70,22 @@ async function diagnose(
     config: { file: config.file ?? null, problem },
     ...surroundings,
     engines,
-    faults: registry.faults,
+    faults: host.faults,
+    left_out: leftOutJson(config.trust),
     squads
   };
   const settings = Object.keys(config.engines).filter(
     (name) => !config.plugins.includes(name)
   );
   return { ...found, next: nextSteps(found, settings) };
+}
+
+function leftOutJson({ leftOut, hasChanged }: Trust): Diagnosis['left_out'] {
+  return leftOut.map(({ setting, allows }) => ({
+    setting,
+    allows: oneLine(allows),
+    changed: hasChanged
+  }));
 }
 
 /** A configuration that does not hold is one more thing to tell. */
@@ -94,7 +106,8 @@ async function configOrDefaults(
       workspace,
       home: troupeHome(),
       file: undefined,
-      strict: false
+      strict: false,
+      trust: trustsAll
     };
     return { config, problem: describeError(error) };
   }

@@ -35,7 +35,7 @@ async function engines(host: Host, { json }: JsonFlag): Promise<number> {
   if (json)
     await printJson<EnginesDocument>({
       engines: facts,
-      faults: registry.faults
+      faults: host.faults
     });
   else if (facts.length === 0)
     tell(

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
-import { isNowhere, workspaceOf } from '../../config.ts';
 import { HostError } from '../../core/errors.ts';
 import { didYouMean } from '../../core/nearest.ts';
 import { version } from '../../version.ts';
+import { isNowhere, workspaceOf } from '../../workspace-root.ts';
 import { type Client, clients } from '../clients.ts';
 import { Canceled, questionsOf } from '../init/questions.ts';
 import { personScreen, plainScreen, quietScreen } from '../init/screen.ts';

@@ -52,7 +52,7 @@ async function list(host: Host, { limit, json }: ListFlags): Promise<number> {
       queued: rows('queued'),
       ended: ended.map(describe),
       workers: workers.map(workerJson),
-      faults: host.registry.faults
+      faults: host.faults
     });
     return exitCodes.done;
   }

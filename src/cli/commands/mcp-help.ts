@@ -21,7 +21,8 @@ export function addMcpHelp(program: Command): void {
       'running agents when the client goes: keep or stop'
     )
     .option('--max-access <level>', 'ceiling for agents: read, write or full')
-    .option('--strict', 'do not start when a plugin does not load')
+    .option('--strict', 'do not start when something is left out')
+    .option('--trust', 'obey all settings of the workspace (docs/trust.md)')
     .option('--agent-id <id>', 'serve this worker, with --toolsets worker')
     .optionsGroup('Squads (docs/squads.md):')
     .option('--engine <name>', 'what members run on (default: claude)')

@@ -1,4 +1,4 @@
-import { type Config, isNowhere, loadConfig } from '../../config.ts';
+import { type Config, loadConfig } from '../../config.ts';
 import { listOf } from '../../config-overrides.ts';
 import { HostError } from '../../core/errors.ts';
 import { pathsOf } from '../../core/paths/paths.ts';
@@ -10,6 +10,7 @@ import { type Token, tokenFor } from '../../interfaces/http/token.ts';
 import { liveUntilSignal } from '../../interfaces/mcp/lifecycle.ts';
 import { log, logProblem } from '../../log.ts';
 import { retainAutomatically } from '../../retain.ts';
+import { isNowhere } from '../../workspace-root.ts';
 import { ownStdout, surviveStrays } from '../own-stdout.ts';
 import { keepHeapSmall } from '../small-heap.ts';
 import { takeThreads } from '../take-threads.ts';

@@ -1,12 +1,7 @@
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import {
-  type Config,
-  hasToolset,
-  isNowhere,
-  loadConfig
-} from '../../config.ts';
+import { type Config, hasToolset, loadConfig } from '../../config.ts';
 import type { Flags } from '../../config-overrides.ts';
 import { HostError, messageOf } from '../../core/errors.ts';
 import { prepareRecord } from '../../core/paths/identity.ts';
@@ -19,6 +14,7 @@ import { StdioTransport } from '../../interfaces/mcp/stdio-transport.ts';
 import { log, logProblem } from '../../log.ts';
 import { retainAutomatically } from '../../retain.ts';
 import { checkSquadConfig } from '../../squad-config.ts';
+import { isNowhere } from '../../workspace-root.ts';
 import { ownStdout, surviveStrays } from '../own-stdout.ts';
 import { readFlags } from '../served-flags.ts';
 import { keepHeapSmall } from '../small-heap.ts';
@@ -34,6 +30,7 @@ export const mcpFlags = {
   'on-disconnect': { type: 'string' },
   'max-access': { type: 'string' },
   strict: { type: 'boolean' },
+  trust: { type: 'boolean' },
   'agent-id': { type: 'string' },
   'agents-directory-path': { type: 'string' },
   'state-mode': { type: 'string' },

@@ -1,5 +1,5 @@
 import type { Command, Option } from 'commander';
-import { workspaceOf } from '../../config.ts';
+import { workspaceOf } from '../../workspace-root.ts';
 import { clients } from '../clients.ts';
 import {
   agentWords,

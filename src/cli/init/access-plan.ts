@@ -1,5 +1,5 @@
 import { basename, join } from 'node:path';
-import { readConfigFile } from '../../config-file.ts';
+import { trustCheckOf } from '../../config.ts';
 import { isObject } from '../../config-overrides.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Access } from '../../plugin.ts';
@@ -15,9 +15,20 @@ export const accessLevels: { level: Access; means: string }[] = [
   { level: 'full', means: 'anything you may do yourself, commands included' }
 ];
 
+/** The configuration as it is written; code is run where it is trusted. */
+export async function configHere(
+  workspace: string
+): Promise<{ file: string | undefined; value: unknown }> {
+  const check = trustCheckOf(workspace);
+  const { file, value } = await check.read(undefined);
+  if (file !== undefined) return { file, value };
+  const code = check.result().leftOut.find(({ path }) => path === undefined);
+  return { file: code?.files[0], value: undefined };
+}
+
 /** The ceiling that the configuration of a workspace sets, if it does. */
 export async function ceilingOf(workspace: string): Promise<unknown> {
-  const { value } = await readConfigFile(workspace, undefined);
+  const { value } = await configHere(workspace);
   return isObject(value) ? value.maxAccess : undefined;
 }
 
@@ -30,7 +41,7 @@ export async function planAccess(
   level: Access
 ): Promise<Plan | undefined> {
   const { file = join(workspace, 'troupe.config.json'), value } =
-    await readConfigFile(workspace, undefined);
+    await configHere(workspace);
   const now = isObject(value) ? value.maxAccess : undefined;
   if (now === level || (now === undefined && level === 'full'))
     return undefined;

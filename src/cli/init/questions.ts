@@ -13,6 +13,8 @@ export interface Questions {
   clients: (plans: ClientPlan[], isRemoval: boolean) => Promise<Client[]>;
   access: () => Promise<Access>;
   write: (files: number, isRemoval: boolean) => Promise<boolean>;
+  /** Whether what the workspace asks for is to count. */
+  trust: () => Promise<boolean>;
   /** Who does the first task; undefined: nobody. */
   engine: (ready: string[]) => Promise<string | undefined>;
 }
@@ -66,6 +68,14 @@ export function questionsOf(clack: Clack): Questions {
             files === 1 ? 'this file' : `these ${files} files`
           }?`
         })
+      ),
+    trust: async () =>
+      answered(
+        await clack.confirm({
+          message: 'Trust this workspace? Its programs run as you.',
+          initialValue: false
+        }),
+        'nothing was trusted'
       ),
     engine: async (ready) => {
       const none = '';

@@ -19,6 +19,7 @@ import type { Questions } from './questions.ts';
 import { reportOf } from './report.ts';
 import type { Screen } from './screen.ts';
 import { carryOut, shortPath } from './settings-file.ts';
+import { settleTrust, trustNow } from './settle-trust.ts';
 import { toolOf } from './try-out.ts';
 import { whatStays } from './what-stays.ts';
 
@@ -69,9 +70,12 @@ export async function setUp(
   }
   const level = await levelOf(context);
   const access = level && (await planAccess(workspace, level));
+  // After the text was read that is changed only if it is still the same.
+  const before = await trustNow(workspace);
   const files: Plan[] = [...plans, ...(access ? [access] : [])];
   for (const one of files) await showPlan(screen, one, isRemoval, workspace);
   const written = await write(files, context);
+  if (written && !isRemoval) await settleTrust(before, written, context);
   const finished = await afterwards(plans, written, context);
   if (flags.json)
     await printJson(reportOf(workspace, plans, access, written, finished));

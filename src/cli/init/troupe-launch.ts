@@ -68,10 +68,10 @@ export function isTame(entry: Record<string, unknown>): boolean {
   );
   const names = isObject(env) ? Object.keys(env) : [];
   const isHarmless = names.every((name) =>
-    /^TROUPE_(?!CONFIG$)|(KEY|TOKEN)$/.test(name)
+    /^TROUPE_(?!(CONFIG|HOME|TRUST)$)|(KEY|TOKEN)$/.test(name)
   );
-  const hasConfig = words.some((word) => word.startsWith('--config'));
-  return isOurs && isHarmless && !hasConfig && cwd === undefined;
+  const isWider = words.some((word) => /^--(config|trust)\b/.test(word));
+  return isOurs && isHarmless && !isWider && cwd === undefined;
 }
 
 /** How an entry starts the program, with what its owner added behind. */

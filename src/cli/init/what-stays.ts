@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readConfigFile } from '../../config-file.ts';
 import { isObject } from '../../config-overrides.ts';
 import { pathsOf } from '../../core/paths/paths.ts';
+import { configHere } from './access-plan.ts';
 import { shortPath } from './settings-file.ts';
 
 /**
@@ -24,7 +24,7 @@ export async function whatStays(workspace: string): Promise<string> {
 
 async function ceilingIn(workspace: string): Promise<string[]> {
   try {
-    const { file, value } = await readConfigFile(workspace, undefined);
+    const { file, value } = await configHere(workspace);
     return file !== undefined && isObject(value) && 'maxAccess' in value
       ? [`maxAccess in ${shortPath(file, workspace)}`]
       : [];

@@ -103,6 +103,13 @@ export const doctorDocument = z.strictObject({
     .nullable(),
   engines: z.array(check),
   faults: z.array(pluginFault),
+  left_out: z.array(
+    z.strictObject({
+      setting: z.string(),
+      allows: z.string(),
+      changed: z.boolean()
+    })
+  ),
   squads: z.array(z.string()),
   next: z.array(z.string())
 });
@@ -113,6 +120,7 @@ export const configDocument = z.strictObject({
   workspace: z.string(),
   file: z.string().nullable(),
   only_engines: z.array(z.string()).nullable(),
+  left_out: z.array(z.string()),
   settings: z.array(
     z.strictObject({
       path: z.array(z.string()),

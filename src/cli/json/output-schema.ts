@@ -18,6 +18,11 @@ import {
 import { initDocument } from './init-document.ts';
 import { headsDocument, logLine, verifyDocument } from './log-document.ts';
 import { orphansDocument, recordDocument } from './record-document.ts';
+import {
+  trustDocument,
+  trustListDocument,
+  trustRevokeDocument
+} from './trust-document.ts';
 import { watchDocument } from './watch-document.ts';
 
 /** One line, instead of a document, when nothing could be done. */
@@ -49,6 +54,9 @@ export const outputDocuments = {
   role: roleDocument,
   roles: rolesDocument,
   run: runDocument,
+  trust: trustDocument,
+  trust_list: trustListDocument,
+  trust_revoke: trustRevokeDocument,
   wait: waitDocument,
   watch: watchDocument
 };

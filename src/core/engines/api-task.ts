@@ -1,4 +1,5 @@
 import type { ApiRequest, Reply } from '../../plugin.ts';
+import type { Digests } from '../state/digests.ts';
 import type { Prices } from './price.ts';
 
 /** What an API agent's own process is told on stdin. Holds no key. */
@@ -7,11 +8,18 @@ export interface ApiTask {
   engine: string;
   label: string;
   /** The configuration's `plugins` that bring it; null for a built-in one. */
-  plugin: { configFile: string; place: number } | null;
+  plugin: PluginOfTask | null;
   request: ApiRequest;
   /** Seconds without a byte until the call is given up; 0 for never. */
   idleTimeoutSeconds: number;
   prices: Prices;
+}
+
+export interface PluginOfTask {
+  configFile: string;
+  place: number;
+  /** What files held when the user trusted them: only then are they loaded. */
+  pinnedCode: Digests;
 }
 
 /** The environment variable that carries the key to that process. */

@@ -19,6 +19,8 @@ export interface LaunchSettings {
   server: { command: string; args: string[] };
   /** The configuration, for that server. */
   configFile: string | undefined;
+  /** That server trusts the workspace because this one was started so. */
+  isTrusted: boolean;
   workspace: string;
   maxAccess: Access;
   heartbeatSeconds: number;
@@ -167,7 +169,7 @@ export class WorkerLaunch {
   }
 
   #serverFor(meta: WorkerMeta) {
-    const { server, configFile, workspace } = this.#with.settings;
+    const { server, configFile, isTrusted, workspace } = this.#with.settings;
     return {
       name: 'agents',
       command: server.command,
@@ -175,7 +177,8 @@ export class WorkerLaunch {
         ...server.args,
         ...['mcp', '--toolsets', 'worker', '--agent-id', meta.agent_id],
         ...['--workspace', workspace],
-        ...(configFile === undefined ? [] : ['--config', configFile])
+        ...(configFile === undefined ? [] : ['--config', configFile]),
+        ...(isTrusted ? ['--trust'] : [])
       ],
       env: {},
       tools: workerTools,

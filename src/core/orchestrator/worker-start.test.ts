@@ -45,6 +45,7 @@ test.each([
   const settings = {
     server: { command: 'x', args: [] },
     configFile: undefined,
+    isTrusted: false,
     workspace: office.workspace.path,
     maxAccess: 'full' as const,
     heartbeatSeconds: 60

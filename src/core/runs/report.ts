@@ -12,7 +12,7 @@ export const inlineChars = 20_000;
 
 /** Stands at the end of a long error. */
 export const errorCut =
-  '… [cut: outcome.json, next to full_output, has it all]';
+  '… [cut: outcome.json in the folder of the agent has it all]';
 
 /** Characters of one line of a live agent, and of one refused action. */
 const lineChars = 500;

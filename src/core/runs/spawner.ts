@@ -22,10 +22,10 @@ import type { RunTracker } from './run-tracker.ts';
 import { finishedEvent } from './settle.ts';
 import type { Spawned, SpawnRequest } from './spawn-request.ts';
 import type { RunStarter } from './starter.ts';
+import type { PluginSource } from './stdin.ts';
 
-export interface SpawnerSettings {
+export interface SpawnerSettings extends PluginSource {
   workspace: string;
-  configFile: string | null;
   prices: Prices;
   maxAccess: Access;
   outputLimitBytes: number;

@@ -5,6 +5,7 @@ import { EngineFault } from '../engines/engine-fault.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import type { Prices } from '../engines/price.ts';
 import { replaceFile } from '../state/atomic-file.ts';
+import type { Digests } from '../state/digests.ts';
 import { turnsBefore } from './conversation.ts';
 import type { RunRecord } from './run.ts';
 import type { Waiting } from './run-queue.ts';
@@ -13,7 +14,14 @@ import type { RunStore } from './run-store.ts';
 export interface StdinDependencies {
   registry: EngineRegistry;
   store: RunStore;
-  settings: { configFile: string | null; prices: Prices };
+  settings: PluginSource & { prices: Prices };
+}
+
+/** Where the process of a run finds the plugin of its engine. */
+export interface PluginSource {
+  configFile: string | null;
+  /** Files that have to hold this when the plugin is loaded. */
+  pinnedCode: Digests;
 }
 
 /** What a run's process is given on stdin. */
@@ -65,7 +73,7 @@ function taskOf(
     v: 1,
     engine: engine.name,
     label: record.label,
-    plugin: pluginOf(engine, registry, settings.configFile),
+    plugin: pluginOf(engine, registry, settings),
     request: {
       prompt,
       model,
@@ -86,11 +94,11 @@ function taskOf(
 function pluginOf(
   engine: ApiEngine,
   registry: EngineRegistry,
-  configFile: string | null
+  { configFile, pinnedCode }: PluginSource
 ): ApiTask['plugin'] {
   const place = registry.placeOf(engine);
   if (place === undefined) return null;
-  if (configFile !== null) return { configFile, place };
+  if (configFile !== null) return { configFile, place, pinnedCode };
   throw new EngineFault(
     engine.name,
     'generate',

@@ -5,6 +5,7 @@ import { readTemplate, type Template } from '../engines/template.ts';
 import { programAt, templateEngine } from '../engines/template-engine.ts';
 import { HostError } from '../errors.ts';
 import type { Command } from '../runs/spawn-request.ts';
+import { changedSince, type Digests } from '../state/digests.ts';
 import type { Role } from './role-file.ts';
 import { defaultEngine, type SquadSettings } from './settings.ts';
 
@@ -27,13 +28,26 @@ export interface ChosenEngine {
 /** @throws HostError `template_invalid` */
 export async function readTemplates({
   runTemplatePath: run,
-  createChatTemplatePath: createChat
+  createChatTemplatePath: createChat,
+  pinnedTemplates = {}
 }: SquadSettings): Promise<Templates> {
-  return {
-    run: run === undefined ? undefined : await readTemplate(run),
-    createChat:
-      createChat === undefined ? undefined : await readTemplate(createChat)
+  const read = (path: string | undefined) => {
+    if (path === undefined) return undefined;
+    checkPinned(path, pinnedTemplates);
+    return readTemplate(path);
   };
+  return { run: await read(run), createChat: await read(createChat) };
+}
+
+/** An agent could have changed it since the user trusted it. */
+function checkPinned(path: string, pinned: Digests): void {
+  const digest = pinned[path];
+  if (digest === undefined || !changedSince({ [path]: digest })) return;
+  throw new HostError(
+    'template_invalid',
+    `${path} has changed since the user trusted this workspace.`,
+    'The user can look at it and trust it again with "troupe trust", and then restart this server.'
+  );
 }
 
 /** What a member is asked, and what its engine is chosen by. */

@@ -20,7 +20,8 @@ import type { Role } from './role-file.ts';
 import {
   describeFault,
   type RoleList,
-  type RoleRepository
+  type RoleRepository,
+  whyWide
 } from './role-repository.ts';
 import type { SquadSettings } from './settings.ts';
 import type { MemberRequest } from './squad-request.ts';
@@ -151,7 +152,7 @@ function plan(
   };
 }
 
-function find(roleId: string, { roles, faults }: RoleList): Role {
+function find(roleId: string, { roles, faults, untrusted }: RoleList): Role {
   const fault = faults.find(({ id }) => id === roleId);
   if (fault)
     throw new HostError(
@@ -161,6 +162,13 @@ function find(roleId: string, { roles, faults }: RoleList): Role {
     );
   const role = roles.find(({ id }) => id === roleId);
   if (role) return role;
+  const leftOut = untrusted.find(({ id }) => id === roleId);
+  if (leftOut)
+    throw new HostError(
+      'unknown_role',
+      `The role ${leftOut.path} ${whyWide(leftOut)}: ${leftOut.problem}.`,
+      'Use another role, or ask the user.'
+    );
   throw new HostError(
     'unknown_role',
     `There is no role "${roleId.slice(0, 100)}".`,

@@ -1,18 +1,15 @@
-import { lstatSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { errnoOf, HostError, messageOf } from '../errors.ts';
+import { lstatSync } from 'node:fs';
+import { errnoOf, messageOf } from '../errors.ts';
 import { leadsOut } from '../runs/containment.ts';
 import { readRegular } from '../state/regular-file.ts';
 import { loadYaml, type ParseYaml, parseRole, type Role } from './role-file.ts';
-
-/** A role file, and what it stands for. */
-interface Place {
-  id: string;
-  path: string;
-  from: 'built-in' | 'workspace';
-  /** There is a built-in role of its name, which does not count. */
-  replacesBuiltIn: boolean;
-}
+import {
+  builtInOf,
+  markOf,
+  type Place,
+  placesIn,
+  type RoleDirectories
+} from './role-places.ts';
 
 export interface LocatedRole extends Role, Place {}
 
@@ -21,20 +18,16 @@ export interface RoleFault extends Place {
   problem: string;
 }
 
-/** Both by id. */
+/** All by id. */
 export interface RoleList {
   roles: LocatedRole[];
   faults: RoleFault[];
+  /** Left out until the workspace is trusted. */
+  untrusted: RoleFault[];
 }
 
-export interface RoleDirectories {
-  /** Of the package. */
-  builtin: string;
-  /** Of the workspace: adds to those and takes their place. */
-  own: string;
-  /** A link in `own` may not lead out of here. Default: `own` itself. */
-  within?: string;
-}
+/** Whether the user trusts a role file with this text. */
+export type TrustsRole = (path: string, text: string) => boolean;
 
 /** What a file was when it was looked at last. */
 interface Known extends Judged {
@@ -49,12 +42,6 @@ interface Judged {
   problem?: string;
 }
 
-/** In bytes. What is larger is no brief, and would be read at each change. */
-const largestFile = 1_000_000;
-
-/** The coarsest clock of a file system: changes within it look alike. */
-const clockMs = 2000;
-
 /** In characters: YAML's errors may quote what they found. */
 const longestProblem = 300;
 
@@ -66,16 +53,23 @@ const longestProblem = 300;
 export class RoleRepository {
   readonly directories: RoleDirectories;
   readonly #onFault: (fault: RoleFault) => void;
+  readonly #trusts: TrustsRole;
   #parse: ParseYaml | undefined;
   #known = new Map<string, Known>();
 
-  /** @param onFault called once for every broken state of a file */
+  /**
+   * @param onFault called once for every broken state of a file
+   * @param trusts asked for roles of the workspace that take the place of a
+   *   built-in one, or ask for full access
+   */
   constructor(
     directories: RoleDirectories,
-    onFault: (fault: RoleFault) => void
+    onFault: (fault: RoleFault) => void,
+    trusts: TrustsRole = () => true
   ) {
     this.directories = directories;
     this.#onFault = onFault;
+    this.#trusts = trusts;
   }
 
   /** @throws HostError `config_invalid` for a directory that cannot be read */
@@ -84,12 +78,25 @@ export class RoleRepository {
     const parse = this.#parse;
     // Nothing waits from here on: of calls side by side, one tells a fault.
     const known = new Map<string, Known>();
-    const list: RoleList = { roles: [], faults: [] };
-    for (const place of placesIn(this.directories)) {
+    const list: RoleList = { roles: [], faults: [], untrusted: [] };
+    const lookAt = (place: Place) => {
+      const now = look(
+        place,
+        this.#known.get(place.path),
+        parse,
+        this.directories
+      );
+      if (now) known.set(place.path, now);
+      return now;
+    };
+    for (const found of placesIn(this.directories)) {
+      const first = lookAt(found);
+      const isRefused = first !== undefined && !this.#mayUse(found, first);
+      if (isRefused) list.untrusted.push({ ...found, problem: notTrusted });
+      const place = isRefused ? builtInOf(found, this.directories) : found;
+      const now = isRefused ? place && lookAt(place) : first;
+      if (!place || !now) continue;
       const before = this.#known.get(place.path);
-      const now = look(place, before, parse, this.directories);
-      if (!now) continue;
-      known.set(place.path, now);
       const { role, problem, text } = now;
       if (role) list.roles.push({ ...role, ...place });
       if (problem === undefined) continue;
@@ -101,6 +108,21 @@ export class RoleRepository {
     this.#known = known;
     return list;
   }
+
+  #mayUse({ from, path, replacesBuiltIn }: Place, { role, text }: Known) {
+    if (from === 'built-in') return true;
+    const isWide = replacesBuiltIn || role?.access === 'full';
+    return !isWide || this.#trusts(path, text ?? '');
+  }
+}
+
+const notTrusted = 'it is left out until the user runs "troupe trust"';
+
+/** Why a role is left out of an untrusted workspace. */
+export function whyWide({ replacesBuiltIn, id }: Place): string {
+  return replacesBuiltIn
+    ? `takes the place of the built-in role ${id}`
+    : 'asks for full access';
 }
 
 /** What the user is told of a file that cannot be used. */
@@ -110,56 +132,6 @@ export function describeFault(fault: RoleFault): string {
   return replacesBuiltIn
     ? `${facts} The built-in role "${id}" does not take its place.`
     : facts;
-}
-
-/** The files that count, by id. A directory that is not there has none. */
-function placesIn(directories: RoleDirectories): Place[] {
-  const { builtin, own } = directories;
-  checkDirectory(directories);
-  const places = new Map<string, Place>();
-  for (const [from, directory] of [
-    ['built-in', builtin],
-    ['workspace', own]
-  ] as const)
-    for (const id of idsIn(directory)) {
-      const path = join(directory, `${id}.md`);
-      const before = places.get(id);
-      // In the project of the package itself, the two are one directory.
-      if (before?.path === path) continue;
-      places.set(id, { id, path, from, replacesBuiltIn: before !== undefined });
-    }
-  return [...places.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-}
-
-/** Even the names in a directory outside the workspace are not read. */
-function checkDirectory({ own, within = own }: RoleDirectories): void {
-  if (!leadsOut(within, own)) return;
-  throw new HostError(
-    'config_invalid',
-    `The roles in ${own} are not read: it is a link that leads outside the workspace.`,
-    'The user has to put the files into the workspace, or to name the directory itself with AGENTS_DIRECTORY_PATH.'
-  );
-}
-
-function idsIn(directory: string): string[] {
-  return namesIn(directory)
-    .filter((name) => /^[^.].*\.md$/.test(name) && !/^readme\.md$/i.test(name))
-    .map((name) => name.slice(0, -'.md'.length));
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch (error) {
-    const code = errnoOf(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return [];
-    // Any role may lie there, so the built-in ones cannot be given instead.
-    throw new HostError(
-      'config_invalid',
-      `The roles in ${directory} cannot be read (${code ?? messageOf(error)}).`,
-      'The user has to make that directory readable, or to name another with AGENTS_DIRECTORY_PATH.'
-    );
-  }
 }
 
 /** Undefined when the file went away after its directory was listed. */
@@ -197,17 +169,4 @@ function judge(id: string, text: string, parse: ParseYaml): Judged {
       .replace(/[.:\s]+$/, '');
     return { problem };
   }
-}
-
-/** @throws Error for what is no file that a role may lie in */
-function markOf(path: string): string | undefined {
-  const file = statSync(path, { throwIfNoEntry: false });
-  if (!file) throw new Error('it is a link that leads nowhere');
-  // Of a pipe, for one, reading would never end.
-  if (!file.isFile()) throw new Error('it is no regular file');
-  if (file.size > largestFile)
-    throw new Error(`it is larger than ${largestFile} bytes`);
-  const { ino, size, mtimeMs, ctimeMs } = file;
-  const isFresh = Date.now() - Math.max(mtimeMs, ctimeMs) < clockMs;
-  return isFresh ? undefined : [ino, size, mtimeMs, ctimeMs].join(' ');
 }

@@ -1,3 +1,5 @@
+import type { Digests } from '../state/digests.ts';
+
 /**
  * How squads run. The user settles it; who starts a squad never chooses.
  * Paths are absolute.
@@ -13,6 +15,8 @@ export interface SquadSettings {
   runTemplatePath?: string | undefined;
   /** Makes a chat and prints its id. */
   createChatTemplatePath?: string | undefined;
+  /** Templates that count with this content only. */
+  pinnedTemplates?: Digests;
   /** Until a member is stopped. */
   timeoutSeconds: number;
   /** Undefined: as the engine is best used. */

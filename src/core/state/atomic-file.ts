@@ -141,6 +141,11 @@ export function remove(path: string): void {
  * @throws Error for what is no file: of a device, reading might never end
  */
 export function readIfThere(path: string): string | undefined {
+  return bytesIfThere(path)?.toString('utf8');
+}
+
+/** The same, as bytes. */
+export function bytesIfThere(path: string): Buffer | undefined {
   let descriptor: number;
   try {
     descriptor = openSync(path, readFlags);
@@ -153,7 +158,7 @@ export function readIfThere(path: string): string | undefined {
     const stats = fstatSync(descriptor);
     if (!stats.isFile() && !stats.isDirectory())
       throw new Error(`${path} is no file`);
-    return readFileSync(descriptor, 'utf8');
+    return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
   }

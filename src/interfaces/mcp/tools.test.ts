@@ -27,7 +27,7 @@ workspace.write(
     models: { aliases: { ${'m'.repeat(90)}: 'x', ${'n'.repeat(90)}: 'y' } } };`
 );
 const config = await loadConfig(
-  { workspace: workspace.path, toolsets: 'all' },
+  { workspace: workspace.path, toolsets: 'all', trust: true },
   {}
 );
 const host = await createHost(config);

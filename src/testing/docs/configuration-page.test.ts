@@ -32,7 +32,12 @@ test.each([
 });
 
 test('the page has every variable that sets no key, and no other', () => {
-  const names = ['src/config.ts', 'src/config-overrides.ts'].flatMap(
+  const names = [
+    'src/config.ts',
+    'src/config-overrides.ts',
+    'src/trust/trust.ts',
+    'src/workspace-root.ts'
+  ].flatMap(
     (file) =>
       readFileSync(join(packageRoot, file), 'utf8').match(
         /(?<=environment\.|')[A-Z]+_[A-Z_]+/g

