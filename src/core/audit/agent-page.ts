@@ -169,7 +169,10 @@ function section(title: string, language: string, texts: string[]): string[] {
 /** Cuts neither a character nor a Windows line end in two. */
 function sliceEnd(text: string, wanted: number): number {
   const end = Math.min(text.length, wanted);
-  return /[\n\udc00-\udfff]/.test(text.charAt(end)) ? end - 1 : end;
+  const isWithin =
+    text.startsWith('\r\n', end - 1) ||
+    /[\udc00-\udfff]/.test(text.charAt(end));
+  return isWithin ? end - 1 : end;
 }
 
 /** Secrets out, some at a time; one that reaches over an edge is masked. */

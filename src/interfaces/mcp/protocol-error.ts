@@ -1,4 +1,5 @@
 import { errnoOf, HostError } from '../../core/errors.ts';
+import { NotRegular } from '../../core/state/regular-file.ts';
 import { logProblem } from '../../log.ts';
 
 /** A longer one is not told back: the client knows what it asked for. */
@@ -30,6 +31,8 @@ export async function told<Told>(work: () => Promise<Told>): Promise<Told> {
     if (error instanceof ProtocolError) throw error;
     if (error instanceof HostError)
       throw new ProtocolError(-32603, `${error.message} ${error.hint}`);
+    if (error instanceof NotRegular)
+      throw new ProtocolError(-32603, `${error.message}. Move it away.`);
     logProblem(error);
     const code = errnoOf(error);
     throw new ProtocolError(

@@ -54,12 +54,12 @@ async function ended(agent_id: string) {
 describe('a server works as always', () => {
   test('without a home directory, where TROUPE_HOME names one', async () => {
     const HOME = join(workspace.home, 'nowhere');
-    await start({ env: { HOME, TROUPE_HOME: workspace.paths.home } });
-    await expectWork();
     const refused = await startServer(workspace, { env: { HOME }, raw: true });
     expect(await refused.exited).toMatchObject({ code: 1 });
     expect(refused.stderr).toContain('TROUPE_HOME');
     expect(existsSync(HOME)).toBe(false);
+    await start({ env: { HOME, TROUPE_HOME: workspace.paths.home } });
+    await expectWork();
   });
 
   test('without a directory for temporary files', async () => {
