@@ -1,6 +1,5 @@
 /** What the benches share: options, a workspace, a client of the server. */
 import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chmodSync,
@@ -12,10 +11,22 @@ import {
   writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
+import { rolldown } from 'rolldown';
 import { benchOptions } from './options.mjs';
 import { cpuMsOf, memoryOf } from './processes.mjs';
 import { refusedIn, tableOf } from './statistics.mjs';
+
+const { pathsOf } = await loadPaths();
+
+/** Where the core keeps what, bundled from source. */
+async function loadPaths() {
+  const input = join(import.meta.dirname, '../src/core/paths/paths.ts');
+  const build = await rolldown({ input, platform: 'node' });
+  const { output } = await build.generate({ format: 'esm' });
+  await build.close();
+  return import(`data:text/javascript,${encodeURIComponent(output[0].code)}`);
+}
 
 /**
  * Runs one bench and shows it, for people or for run.mjs.
@@ -43,7 +54,7 @@ export function createWorkspace() {
     base,
     path,
     home,
-    record: join(home, '.troupe', 'workspaces', recordName(path)),
+    record: pathsOf(path, join(home, '.troupe')).record,
     env: { TROUPE_MAX_SPAWNS_PER_MINUTE: '100000' },
     /** Writes a file beside the workspace; `mode` 0o755 makes a program. */
     file: (name, text, mode = 0o644) => {
@@ -60,12 +71,6 @@ export function createWorkspace() {
       ),
     remove: () => rmSync(base, { recursive: true, force: true, maxRetries: 5 })
   };
-}
-
-/** As `src/core/paths/paths.ts` names it. */
-function recordName(path) {
-  const hash = createHash('sha256').update(path).digest('hex');
-  return `${basename(path)}-${hash.slice(0, 12)}`;
 }
 
 /** A CLI that reads its prompt, prints one JSON line and exits. */

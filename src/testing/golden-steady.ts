@@ -20,7 +20,7 @@ export function steady(
       /(?<![\w.-])[0-9a-f]{8}(?![\w.])/g,
       (id) => ids.get(id) ?? '00000000'
     )
-    .replace(/\bworkspace-[0-9a-f]{12}\b/g, 'workspace-000000000000')
+    .replace(/\bworkspace-[0-9a-f]{14}\b/g, 'workspace-00000000000000')
     .replace(
       /(?<=\/agents\/)[0-9a-f]{8}(?=\.md\b)/g,
       (id) => ids.get(id) ?? '00000000'
