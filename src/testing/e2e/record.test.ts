@@ -77,7 +77,7 @@ describe('the record', () => {
     expect(existsSync(join(workspace.record, 'iac.jsonl'))).toBe(true);
     expect(existsSync(join(workspace.record, 'spawns', id))).toBe(true);
     const [name] = readdirSync(join(workspace.home, '.troupe/workspaces'));
-    expect(name).toMatch(/^workspace-[0-9a-f]{12}$/);
+    expect(name).toMatch(/^workspace-[0-9a-f]{14}$/);
   });
 
   test('lies in TROUPE_HOME where that is set, for agents too', async () => {
