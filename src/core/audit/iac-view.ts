@@ -31,7 +31,7 @@ import {
   shownIn,
   type ViewBookmark
 } from './view-bookmark.ts';
-import { markOf, replaceView, viewPath } from './view-file.ts';
+import { isOwnView, markOf, replaceView, viewPath } from './view-file.ts';
 
 export interface IacViewOptions {
   paths: Pick<Paths, 'journal' | 'record' | 'views' | 'workspace'>;
@@ -169,8 +169,9 @@ export class IacView {
     return paged;
   }
 
+  /** True for a log of this record; one that a project brought is none. */
   exists(): boolean {
-    return existsSync(this.path);
+    return isOwnView(this.path, this.#options.identity());
   }
 
   /** Whether it has somebody at work, as those who were here last saw it. */
