@@ -42,6 +42,8 @@ const cases: [Name, string[], number][] = [
   ['clean', ['clean', '--older-than', '1d', '--dry-run'], 0],
   ['clean', ['clean', 'a0000001', '--yes'], 0],
   ['clean_disk', ['clean'], 0],
+  ['clean_orphans', ['clean', '--orphans', '--dry-run'], 0],
+  ['record', ['record'], 0],
   ['log_verify', ['log', '--verify'], 0],
   ['log_head', ['log', '--head'], 0],
   ['engines', ['engines'], 0],
