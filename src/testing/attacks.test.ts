@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
@@ -15,4 +15,18 @@ test('at least sixty attacks are named and played', () => {
     });
   expect(new Set(titles).size).toBe(titles.length);
   expect(titles.length).toBeGreaterThanOrEqual(60);
+});
+
+test('the tests that SECURITY.md names are there', () => {
+  const root = join(import.meta.dirname, '..', '..');
+  const text = readFileSync(join(root, 'SECURITY.md'), 'utf8');
+  const named = [...text.matchAll(/`([\w/-]+\.test\.ts)`/g)].map(
+    ([, name = '']) => name
+  );
+  const known = ['', 'src/testing/e2e/'].map((place) => join(root, place));
+  const missing = named.filter(
+    (name) => !known.some((place) => existsSync(join(place, name)))
+  );
+  expect(missing).toEqual([]);
+  expect(named.length).toBeGreaterThan(20);
 });
