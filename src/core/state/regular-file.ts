@@ -22,7 +22,10 @@ export const readFlags = O_RDONLY | O_NONBLOCK;
 export const ownReadFlags = readFlags | O_NOFOLLOW;
 
 /** The path names a FIFO, a device, a socket or a directory. */
-export class NotRegular extends Error {}
+export class NotRegular extends Error {
+  /** As the system says of a directory, for callers that tell errors apart. */
+  readonly code = 'EISDIR';
+}
 
 /**
  * Opens a regular file for reading; the caller closes it.
