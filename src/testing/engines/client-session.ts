@@ -28,7 +28,13 @@ export async function runClient(
 ): Promise<string> {
   const { cli, config } = client;
   const { workspace, model, callSeconds, through = [], flags = [] } = session;
-  const example = client.example([...through, troupe, 'mcp', ...flags]);
+  const example = client.example([
+    ...through,
+    troupe,
+    'mcp',
+    '--trust',
+    ...flags
+  ]);
   furnishHome(workspace.home, [cli]);
   const text =
     callSeconds === undefined
