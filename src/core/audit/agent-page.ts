@@ -79,14 +79,20 @@ export class AgentPages {
     return [
       `# 🤖 ${oneLine(this.#with.redact(record.task), 80) || '(no words)'}\n\n${mark}\n\n`,
       this.#facts(record, outcome),
-      ...(await this.#text('Prompt', directory, 'prompt.txt')),
-      ...(await this.#text('Answer', directory, outcome.result_file)),
+      ...(await this.#text('Prompt', directory, {
+        name: 'prompt.txt',
+        chars: record.prompt_chars
+      })),
+      ...(await this.#text('Answer', directory, {
+        name: outcome.result_file,
+        chars: outcome.result_chars
+      })),
       ...(outcome.error === null
         ? []
         : section('Error', '', [visibleText(outcome.error)])),
       ...(changes ? [filesOf(changes)] : []),
       ...(existsSync(patch)
-        ? await this.#text('Diff', directory, 'changes.diff', 'diff')
+        ? await this.#text('Diff', directory, { name: 'changes.diff' }, 'diff')
         : []),
       timeLine(record, outcome, directory)
     ];
@@ -134,14 +140,19 @@ export class AgentPages {
   async #text(
     title: string,
     directory: string,
-    name: string,
+    { name, chars }: { name: string; chars?: number },
     language = ''
   ): Promise<string[]> {
     const path = ownFile(directory, name);
     if (path === undefined) return [`## ${title}\n\n(not kept)\n\n`];
     const isWhole = sizeOf(path) <= mostPageBytes;
     const reach = isWhole ? mostPageBytes : endChars;
-    const { head, tail, totalChars } = await readEnds(path, reach, reach);
+    const { head, tail, totalChars } = await readEnds(
+      path,
+      reach,
+      reach,
+      chars
+    );
     const { redact } = this.#with;
     const texts = isWhole
       ? await cleaned(head + tail, redact)

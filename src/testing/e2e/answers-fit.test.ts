@@ -1,5 +1,5 @@
 import { cpSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limitsOf } from '../../interfaces/mcp/clients.ts';
 import { type McpClient, startServer } from '../mcp-client.ts';
@@ -164,11 +164,12 @@ describe.each(clients)('a client named %s', (clientName) => {
 
   test('gets a long error shortened, and the file with all of it', async () => {
     const [agent_id] = ids['long errors'] ?? [];
-    const { error, full_output } = await ask('result', { agent_id });
+    const { error } = await ask('result', { agent_id });
     expect(error).toMatch(
       /outcome\.json in the folder of the agent has it all\]$/
     );
-    const file = join(dirname(String(full_output)), 'outcome.json');
+    const folder = join(workspace.record, 'spawns', String(agent_id));
+    const file = join(folder, 'outcome.json');
     const whole: string = JSON.parse(readFileSync(file, 'utf8')).error;
     const [told = ''] = String(error).split('… [cut');
     expect(whole.startsWith(told)).toBe(true);

@@ -1,4 +1,6 @@
 import { expect, onTestFinished } from 'vitest';
+import { markOf } from '../../core/audit/view-file.ts';
+import { identityOf } from '../../core/paths/identity.ts';
 import { startModelServer } from '../model-server/server.ts';
 import { createTempWorkspace } from '../temp-workspace.ts';
 import { runClient } from './client-session.ts';
@@ -17,7 +19,8 @@ async function requestsFor(client: Client, line: string) {
   const prompts: string[] = [];
   const workspace = createTempWorkspace();
   // As a server leaves it.
-  workspace.write('logs/IAC.md', `${heading}\n`);
+  const mark = markOf('IAC.md', 'IAC', identityOf(workspace.paths));
+  workspace.write('logs/IAC.md', `${heading}\n\n${mark}\n`);
   const model = await startModelServer({
     script: ({ prompt }) => {
       prompts.push(prompt);
