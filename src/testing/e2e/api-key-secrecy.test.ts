@@ -36,18 +36,23 @@ afterEach(() => workspace.close());
 /** Files that hold a key, whole or its greater part, but for the key file. */
 function filesWithKeys(): string[] {
   const keyFile = join(workspace.path, 'api_keys.json');
-  return [workspace.path, workspace.home]
-    .flatMap((root) =>
-      readdirSync(root, { recursive: true }).map((name) =>
-        join(root, String(name))
-      )
-    )
-    .filter((path) => {
-      if (path === keyFile) return false;
-      // A view is written beside its place, and gone from there soon.
-      const isFile = statSync(path, { throwIfNoEntry: false })?.isFile();
-      return isFile === true && holdsKey(readIfThere(path) ?? '');
-    });
+  return [workspace.path, workspace.home].flatMap(filesBelow).filter((path) => {
+    if (path === keyFile) return false;
+    // A view is written beside its place, and gone from there soon.
+    const isFile = statSync(path, { throwIfNoEntry: false })?.isFile();
+    return isFile === true && holdsKey(readIfThere(path) ?? '');
+  });
+}
+
+/** Folders of agents that are being made may go while they are listed. */
+function filesBelow(root: string): string[] {
+  for (let tries = 0; ; tries += 1)
+    try {
+      const names = readdirSync(root, { recursive: true });
+      return names.map((name) => join(root, String(name)));
+    } catch (error) {
+      if (tries === 20) throw error;
+    }
 }
 
 function holdsKey(text: string): boolean {
