@@ -11,7 +11,7 @@ const drainMs = 1500;
 const shutdownMs = 4500;
 
 /** For what threads do yet when all is closed. */
-const threadsMs = 1500;
+const threadsMs = 2000;
 
 export interface Life {
   /** Aborted when the server ends: long waits let go. */

@@ -193,7 +193,7 @@ function environmentsOf(ids: string[]): string[][] {
 function logged(prompt: string): Promise<string> {
   const path = join(workspace.path, 'logs', 'IAC.md');
   return until('the log', () => {
-    const text = readFileSync(path, 'utf8');
+    const text = readIfThere(path) ?? '';
     const done = new RegExp(`### 🤖 ${prompt}\n- \\[x\\]`);
     return done.test(text) ? text : undefined;
   });

@@ -68,6 +68,7 @@ test('members are answered in the order they were asked for', async () => {
       roleId,
       cwd,
       status: 'completed',
+      source: 'agent',
       rawStdout: expect.stringContaining(`"${result}"`),
       rawStderr: '',
       result,
