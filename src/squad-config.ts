@@ -2,7 +2,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { HostError } from './core/errors.ts';
-import { isInside } from './core/runs/containment.ts';
+import { isInside } from './core/paths/troupe-home.ts';
 import { defaultEngine, type SquadSettings } from './core/squads/settings.ts';
 import { packageDirectory } from './dist-directory.ts';
 import type { Engine } from './plugin.ts';

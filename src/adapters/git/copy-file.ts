@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { errnoOf } from '../../core/errors.ts';
-import { isInside } from '../../core/runs/containment.ts';
+import { isInside } from '../../core/paths/troupe-home.ts';
 import {
   NotRegular,
   openRegularLater,

@@ -1,7 +1,7 @@
 import { existsSync, type Stats } from 'node:fs';
 import { lstat, realpath, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { isInside } from '../../core/runs/containment.ts';
+import { isInside } from '../../core/paths/troupe-home.ts';
 import { headOf } from '../../core/state/text-file.ts';
 import { absentAs, GitError, git } from './run-git.ts';
 

@@ -13,7 +13,7 @@ import {
 import { homedir } from 'node:os';
 import { basename, dirname, join, relative } from 'node:path';
 import { errnoOf, HostError, storageError } from '../../core/errors.ts';
-import { isInside } from '../../core/runs/containment.ts';
+import { isInside } from '../../core/paths/troupe-home.ts';
 import { readRegular } from '../../core/state/regular-file.ts';
 import { replaceKept } from '../../core/state/replace-kept.ts';
 

@@ -1,4 +1,4 @@
-import { isInside } from '../runs/containment.ts';
+import { isInside } from '../paths/troupe-home.ts';
 import type { Processes } from '../runs/ports.ts';
 import type { RunRecord } from '../runs/run.ts';
 import { liveStateOf } from '../runs/run-state.ts';

@@ -86,7 +86,7 @@ function recordName(workspace: string): string {
 
 /**
  * 53 bits of a path as 14 hex digits, mixed as MurmurHash3 does it. Loading
- * node:crypto would cost each start 4 ms and 3 MB. A path that was made to
+ * node:crypto would cost each start time and 1 to 2 MB. A path that was made to
  * collide gains nothing: a record names its workspace, and serves no other.
  */
 function hashOf(path: string): string {

@@ -30,7 +30,7 @@ export function factsOf(identity: string): RecordFacts | undefined {
   }
 }
 
-/** Checked by hand: each start reads it, and a schema costs 5 MB there. */
+/** Checked by hand, because each start reads it and needs no other schema. */
 function recordFacts(value: unknown): RecordFacts | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { v, id, workspace, formerly }: Partial<Record<string, unknown>> = {

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from 'node:fs';
-import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { HostError, limitError } from '../errors.ts';
+import { isInside } from '../paths/troupe-home.ts';
 import { shortName } from './parts.ts';
 
 /**
@@ -85,14 +86,6 @@ function rootOf(workspace: string): string {
       'Put it back, or start the server again where it is now; nothing was started.'
     );
   }
-}
-
-/** By name alone: a path is inside of itself, too. */
-export function isInside(root: string, path: string): boolean {
-  const between = relative(root, path);
-  return (
-    between !== '..' && !between.startsWith(`..${sep}`) && !isAbsolute(between)
-  );
 }
 
 function outside(asked: string): HostError {

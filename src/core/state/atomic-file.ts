@@ -165,7 +165,7 @@ export function bytesIfThere(path: string): Buffer | undefined {
 
 /**
  * Random hex digits for names that need not be secret, as they are created
- * exclusively: loading node:crypto would cost each start 3 MB.
+ * exclusively: loading node:crypto would cost each start 1 to 2 MB.
  */
 export function hexDigits(count: number): string {
   return Array.from({ length: count }, () =>
