@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -7,29 +10,60 @@ import { defineConfig } from 'vitest/config';
 const ofEngines =
   process.env.TROUPE_TEST_ENGINES === 'all'
     ? '!(quick)'
-    : process.argv.some((word) => word.includes('testing/engines/'))
+    : process.argv.some((word) => word.includes('test/engines/'))
       ? '*'
       : '{quick,council-peer}';
 
+const root = import.meta.dirname;
+
+/** Tests that read the clock: what else runs must leave them some time. */
+const timed = readdirSync(join(root, 'test/e2e'), { recursive: true })
+  .map((path) => `test/e2e/${path}`.replaceAll('\\', '/'))
+  .filter((path) => path.endsWith('.test.ts') && readsClock(path));
+
+function readsClock(path: string): boolean {
+  const text = readFileSync(join(root, path), 'utf8');
+  return /performance\.now\(|Date\.now\(/.test(text);
+}
+
+/** A place of its own for what each file makes and starts. */
+const setupFiles = ['test/kit/workspaces/own-temp-directory.ts'];
+
 export default defineConfig({
   test: {
-    // One after the other: e2e tests look at the clock.
+    // The groups run one after the other.
     projects: [
       {
         test: {
           name: 'unit',
+          setupFiles,
           sequence: { groupOrder: 0 },
-          include: ['src/**/*.test.ts', 'plugins/**/*.test.ts'],
-          exclude: ['src/testing/{e2e,engines,conformance}/**'],
-          testTimeout: 30_000
+          include: ['{src,plugins,test}/**/*.test.ts'],
+          exclude: [
+            'test/{e2e,engines,conformance}/**',
+            'test/chaos/{chaos,everyday/everyday}.test.ts'
+          ],
+          testTimeout: 30_000,
+          env: { TEST_DIRECTORY: 'troupe é x-' }
         }
       },
       {
         test: {
           name: 'e2e',
           sequence: { groupOrder: 1 },
-          include: ['src/testing/e2e/**/*.test.ts'],
-          exclude: ['src/testing/e2e/chaos.test.ts'],
+          include: ['test/e2e/**/*.test.ts'],
+          exclude: timed,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          // Most of their time is spent waiting.
+          maxWorkers: 2 * availableParallelism()
+        }
+      },
+      {
+        test: {
+          name: 'e2e-timed',
+          sequence: { groupOrder: 2 },
+          include: timed,
           testTimeout: 120_000,
           hookTimeout: 120_000,
           maxWorkers: 2
@@ -38,8 +72,8 @@ export default defineConfig({
       {
         test: {
           name: 'conformance',
-          sequence: { groupOrder: 2 },
-          include: ['src/testing/conformance/**/*.test.ts'],
+          sequence: { groupOrder: 3 },
+          include: ['test/conformance/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 60_000,
           maxWorkers: 2
@@ -48,19 +82,20 @@ export default defineConfig({
       {
         test: {
           name: 'engines',
-          sequence: { groupOrder: 3 },
-          include: [`src/testing/engines/${ofEngines}.test.ts`],
-          globalSetup: ['src/testing/engines/nothing-left.ts'],
+          sequence: { groupOrder: 4 },
+          include: [`test/engines/${ofEngines}.test.ts`],
+          globalSetup: ['test/engines/nothing-left.ts'],
           testTimeout: 90_000,
           maxWorkers: 2
         }
       },
       {
-        // It takes the whole machine: by itself.
+        // Each takes the whole machine: by itself.
         test: {
           name: 'chaos',
-          sequence: { groupOrder: 4 },
-          include: ['src/testing/e2e/chaos.test.ts']
+          sequence: { groupOrder: 5 },
+          include: ['test/chaos/{chaos,everyday/everyday}.test.ts'],
+          maxWorkers: 1
         }
       }
     ]

@@ -1,8 +1,8 @@
 /**
- * A whole run of an API engine against a provider on loopback that answers at
- * once, against a new Node process that makes one bare `fetch`: what process,
- * SDK, supervisor and settling add. Then four engines by one second_opinion,
- * against the slowest of them alone.
+ * Measures a whole run of an API engine, with a provider on loopback that
+ * answers at once, against a new Node process that makes one `fetch`: the
+ * difference is the process, the SDK, the supervisor and the finalization.
+ * Then measures one second_opinion of four engines, against the slowest alone.
  */
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import {
 
 const engines = ['grok', 'gemini', 'mistral', 'claude-api'];
 
-/** Path of a request → the provider's whole answer. */
+/** The end of a request's path → the provider's whole answer. */
 const answers = {
   responses: {
     status: 'completed',
@@ -128,7 +128,7 @@ await runBench(15, async (options) => {
   };
 });
 
-/** From the call of the spawn until a waiting caller has the answer. */
+/** Milliseconds from the spawn call to the answer of `wait_for_agents`. */
 async function runOf(server, engine) {
   const from = performance.now();
   const tool = `spawn_${engine.replace('-', '_')}`;

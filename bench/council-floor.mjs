@@ -1,7 +1,7 @@
 /**
- * What it costs to add to a file that several processes share, without us:
- * take a lock file, read, write anew, sync, rename, let go. A process of
- * council.mjs.
+ * The floor of council.mjs, and one of its processes: adds to a file that
+ * several processes share, without troupe. Each time it acquires a lock file,
+ * reads, rewrites, syncs and renames the file, and releases the lock.
  */
 import {
   closeSync,
@@ -24,7 +24,7 @@ process.send('ready');
 
 async function add(index) {
   const lock = `${path}.lock`;
-  while (!takes(lock)) await delay(1 + Math.random() * 5);
+  while (!acquires(lock)) await delay(1 + Math.random() * 5);
   const state = JSON.parse(readFileSync(path, 'utf8'));
   state.feedback.push({ id: `${process.pid}/${index}`, content });
   const descriptor = openSync(`${path}.${process.pid}`, 'w');
@@ -35,7 +35,7 @@ async function add(index) {
   unlinkSync(lock);
 }
 
-function takes(lock) {
+function acquires(lock) {
   try {
     closeSync(openSync(lock, 'wx'));
     return true;

@@ -1,10 +1,10 @@
-/** What calls cost in a council of thousands of responses. */
+/** Measures calls in a council with thousands of responses. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { content, send, withServers } from './council-servers.mjs';
 
 export const thousands = 10_000;
 
-/** Calls in a council of 10,000 responses, by two servers in turns. */
+/** Times calls of two servers in turn, among 10,000 responses. */
 export function measureLarge(options) {
   return withServers(options, 2, async ([one, other], path) => {
     const state = JSON.parse(readFileSync(path, 'utf8'));
@@ -24,17 +24,17 @@ export function measureLarge(options) {
         ...(from ? { cursor: from } : {})
       });
     const samples = { send: [], sendInTurn: [], get: [], first: [] };
-    const into = async (list, call) => {
+    const time = async (list, call) => {
       const from = performance.now();
       await call();
       list.push(performance.now() - from);
     };
     for (let index = 0; index < 15; index += 1) {
       await send(one, 'writer');
-      await into(samples.send, () => send(one, 'writer'));
-      await into(samples.get, () => get(one, cursor));
-      await into(samples.first, () => get(one));
-      await into(samples.sendInTurn, () => send(other, 'another'));
+      await time(samples.send, () => send(one, 'writer'));
+      await time(samples.get, () => get(one, cursor));
+      await time(samples.first, () => get(one));
+      await time(samples.sendInTurn, () => send(other, 'another'));
     }
     const { size } = statSync(path);
     return { ...samples, size, memory: one.memory().peak };

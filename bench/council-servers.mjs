@@ -1,4 +1,4 @@
-/** Servers of one council, and what is said in it. */
+/** Servers of one council, and the responses in it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWorkspace, startServer } from './support.mjs';
@@ -7,7 +7,7 @@ export const content = 'A response is about as long as this. '
   .repeat(9)
   .slice(0, 300);
 
-/** Servers of one council that has been started. */
+/** Starts `count` servers and a council, which all of them share. */
 export async function withServers(options, count, measure) {
   const workspace = createWorkspace();
   const servers = await Promise.all(
@@ -26,7 +26,7 @@ export async function withServers(options, count, measure) {
   }
 }
 
-/** A response. @returns its id */
+/** Sends a response. @returns its id */
 export async function send(server, agent_name) {
   const { data } = await server.call('send_response', { agent_name, content });
   return data.response_id;
@@ -36,7 +36,7 @@ export function responsesIn(path) {
   return JSON.parse(readFileSync(path, 'utf8')).feedback;
 }
 
-/** @throws Error unless so many are in the file */
+/** @throws Error unless the file has `count` responses */
 export function expectCount(path, count) {
   const { length } = responsesIn(path);
   if (length !== count) throw new Error(`${length} recorded, not ${count}`);

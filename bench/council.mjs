@@ -1,7 +1,7 @@
 /**
- * The council of several server processes: responses that all of them send at
- * once, some of the servers killed; how soon one who waits is told; and what
- * it costs when there are thousands of responses.
+ * Measures a council of several server processes: concurrent responses, also
+ * with some servers killed; the time until a waiting participant gets a
+ * response; and the cost of calls among thousands of responses.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ const each = 75;
 const lanes = 5;
 const peerTimes = 5;
 const wakeUpMs = 100;
-/** Half as many responses a second as the floor. */
+/** At most twice the time of the floor for each response. */
 const rateLimit = { limit: 2 };
 
 await runBench(5, async (options) => {
@@ -55,12 +55,12 @@ async function timeFloor() {
   const program = join(import.meta.dirname, 'council-floor.mjs');
   const children = Array.from({ length: processes }, () => fork(program, args));
   try {
-    const said = () =>
+    const replies = () =>
       Promise.all(children.map((child) => once(child, 'message')));
-    await said();
+    await replies();
     const ms = await timeSecond(() => {
       for (const child of children) child.send('go');
-      return said();
+      return replies();
     });
     expectCount(path, 2 * processes * each);
     return ms / (processes * each);
@@ -71,7 +71,7 @@ async function timeFloor() {
   }
 }
 
-/** The same by servers, each with so many calls at a time. */
+/** The same by servers, each with `inFlight` concurrent calls. */
 function timeServers(options, inFlight) {
   return withServers(options, processes, async (servers, path) => {
     const ms = await timeSecond(() =>
@@ -89,7 +89,7 @@ function timeServers(options, inFlight) {
   });
 }
 
-/** Milliseconds of what has been done before: servers live for hours. */
+/** Milliseconds of the second run: servers live for hours. */
 async function timeSecond(work) {
   await work();
   const from = performance.now();
@@ -97,7 +97,7 @@ async function timeSecond(work) {
   return performance.now() - from;
 }
 
-/** Seconds for 600 of six servers, of which three are killed. */
+/** Seconds for 600 responses of six servers, three of which are killed. */
 function timeWithKills(options) {
   return withServers(options, 6, async (servers, path) => {
     const acknowledged = new Set();
@@ -125,7 +125,7 @@ function timeWithKills(options) {
   });
 }
 
-/** Milliseconds from the call that responds to the answer of who waits. */
+/** Milliseconds from `send_response` to the answer of a waiting participant. */
 function timeWakeUps(options, count) {
   return withServers(options, 2, async ([waiter, sender]) => {
     const samples = [];
@@ -202,21 +202,21 @@ function reportOf(samples, wakeUps, large, peer) {
   };
 }
 
-/** The published program, asked as we are. */
+/** The rows of the published program, measured in the same way. */
 function peerRows(peer, { peer: runs, ...ours }) {
-  const told = titleOf(peer);
+  const title = titleOf(peer);
   const ways = { alone: 'one call', several: `${lanes} calls` };
   return Object.entries(ways).flatMap(([way, words]) => {
-    const those = runs.map((run) => run[way]);
-    const sum = (what) => those.reduce((total, run) => total + run[what], 0);
-    const taken = those.map(({ ms }) => ms);
-    const calls = those.flatMap((run) => run.calls);
+    const samples = runs.map((run) => run[way]);
+    const sum = (key) => samples.reduce((total, run) => total + run[key], 0);
+    const taken = samples.map(({ ms }) => ms);
+    const calls = samples.flatMap((run) => run.calls);
     const times = median(taken) / median(ours[way]);
     return [
-      row(`one response acknowledged, ${words} at a time: ${told}`, taken),
-      row(`from call to answer, ${words} at a time: ${told}`, calls),
+      row(`one response acknowledged, ${words} at a time: ${title}`, taken),
+      row(`from call to answer, ${words} at a time: ${title}`, calls),
       fact(
-        `acknowledged and kept, ${words} at a time: ${told}`,
+        `acknowledged and kept, ${words} at a time: ${title}`,
         undefined,
         `${sum('kept')} of ${sum('acknowledged')}; ${sum('failed')} refused`
       ),
@@ -226,7 +226,7 @@ function peerRows(peer, { peer: runs, ...ours }) {
         `${times.toFixed(1)} times`,
         {
           summary: `council: responses a second, ${words} of each at a time`,
-          floor: `${(1000 / median(taken)).toFixed(0)} (${told})`,
+          floor: `${(1000 / median(taken)).toFixed(0)} (${title})`,
           ...(way === 'several' ? { reach: `≥ ${peerTimes} times` } : {})
         }
       )

@@ -1,7 +1,7 @@
 /**
- * What it costs to see for ourselves what an agent changed: a whole run of a
- * CLI that writes one file and exits, in a git repository, against the same
- * run in the same files without git.
+ * Measures change tracking: a whole run of a CLI that exits at once, in a git
+ * repository with an uncommitted file, against the same run in the same files
+ * without git.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -17,16 +17,16 @@ import {
 const sizes = [20, 2000];
 
 await runBench(20, async (options) => {
-  const places = [];
+  const setups = [];
   const open = async (files, isRepository) => {
     const workspace = createWorkspace();
     fill(workspace.path, files);
     writeStandIn(workspace);
     if (isRepository) commit(workspace.path);
     const server = await startServer(options, workspace);
-    const place = { workspace, server, times: [] };
-    places.push(place);
-    return place;
+    const setup = { workspace, server, times: [] };
+    setups.push(setup);
+    return setup;
   };
   try {
     const pairs = [];
@@ -38,9 +38,9 @@ await runBench(20, async (options) => {
       });
     for (let run = -3; run < options.runs; run += 1)
       for (const { plain, git } of pairs)
-        for (const place of [plain, git]) {
-          const ms = await timeRun(place, run);
-          if (run >= 0) place.times.push(ms);
+        for (const setup of [plain, git]) {
+          const ms = await timeRun(setup, run);
+          if (run >= 0) setup.times.push(ms);
         }
     return {
       title: 'A run whose changes are seen with git',
@@ -55,16 +55,16 @@ await runBench(20, async (options) => {
       )
     };
   } finally {
-    for (const { workspace, server } of places) {
+    for (const { workspace, server } of setups) {
       await server.close();
       workspace.remove();
     }
   }
 });
 
-/** From the call of the spawn until a waiting caller has the result. */
+/** Milliseconds from the spawn call to the answer of `wait_for_agents`. */
 async function timeRun({ workspace, server }, run) {
-  // Work that is not committed, as in real life.
+  // Real workspaces usually have uncommitted changes.
   writeFileSync(join(workspace.path, 'note.txt'), `${run}\n`);
   const from = performance.now();
   const { data } = await server.call('spawn_standin', { prompt: 'Say ok.' });

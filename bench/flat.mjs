@@ -1,9 +1,9 @@
 /**
- * Whether cost grows with the past: one spawn, its whole cycle until IAC.md
- * shows its end, the start-up, `list` and `result`, with 10, 10,000 and
- * 100,000 ended agents behind them. 10,000 of these have their folders, those
- * before them are in the journal and among the sizes alone, as `troupe clean`
- * leaves them. All servers live at the same time and take turns.
+ * Checks that cost does not grow with the number of ended agents: one spawn,
+ * its whole cycle until IAC.md shows its end, the start-up, `list` and
+ * `result`, after 10, 10,000 and 100,000 ended agents. Up to 10,000 agents
+ * have a folder; older ones are only in the journal and in the size ledger, as
+ * after `troupe clean`. All servers run at the same time and take turns.
  */
 import {
   closeSync,
@@ -31,12 +31,12 @@ import {
 
 const few = 10;
 const many = 10_000;
-/** Of these the first are in the journal alone: their folders were cleaned. */
+/** All but the last 10,000 are only in the journal, as after a clean. */
 const most = 100_000;
 const limits = { limit: 1.2, guard: 1.3 };
-/** Of a start, in which nothing of the past is looked at. */
+/** For a start, which reads nothing about ended agents. */
 const startLimit = 1.1;
-/** What a view of 200 entries may cost, by one that is not full yet. */
+/** For a full view of 200 entries, against a view with fewer. */
 const fullView = 1.6;
 const startRuns = 25;
 const lookRuns = 40;
@@ -52,7 +52,7 @@ await runBench(80, async (options) => {
     await measureStarts(options, sides);
     for (const side of sides)
       side.server = await startServer(options, side.workspace);
-    // What a server catches up on when it starts belongs to none of the runs.
+    // The servers finish the work of their start, which belongs to no run.
     await delay(1500);
     await measureSpawns(options.runs, sides);
     await measureCycles(sides);
@@ -68,7 +68,7 @@ await runBench(80, async (options) => {
   }
 });
 
-/** A workspace with a past, and IAC.md as the first server leaves it. */
+/** A workspace with `count` ended agents, and IAC.md as a server writes it. */
 async function prepare(options, count) {
   const workspace = createWorkspace();
   writeStandIn(workspace);
@@ -102,7 +102,7 @@ async function measureStarts(options, sides) {
     }
 }
 
-/** The oldest agent is asked for; all its files were written long ago. */
+/** Reads the result of the oldest agent that has a folder. */
 async function measureLooks(sides) {
   for (let run = 0; run < lookRuns; run += 1)
     for (const side of sides) {
@@ -135,7 +135,7 @@ async function measureSpawns(runs, sides) {
     }
 }
 
-/** Each cycle begins when the view may be written at once. */
+/** Each cycle begins when the server may write the view immediately. */
 async function measureCycles(sides) {
   for (let run = 0; run < cycleRuns; run += 1)
     for (const side of sides) {
@@ -167,7 +167,7 @@ function isShown({ path, record }) {
   return tailOf(join(path, 'logs', 'IAC.md')).includes(`journal ${size} bytes`);
 }
 
-/** A long one has been rotated. */
+/** The current journal and the rotated ones. */
 function journalFiles(record) {
   const archive = join(record, 'journal');
   const names = existsSync(archive) ? readdirSync(archive) : [];
@@ -193,7 +193,6 @@ function tailOf(path) {
 
 function reportOf([small, ...others], memory) {
   const all = [small, ...others];
-
   const flat = (name, count) => ({
     ...limits,
     summary: `${name}, ${count} ended agents; floor: ${few}`
@@ -209,7 +208,7 @@ function reportOf([small, ...others], memory) {
   ];
   const start = () => ({ limit: startLimit });
   const look = () => lookLimit;
-  // Behind few agents IAC.md has fewer than the 200 entries it may have.
+  // After few agents, IAC.md has fewer entries than its limit of 200.
   const shown = (name, count) => ({ ...flat(name, count), guard: fullView });
   const last = others.at(-1);
   return {

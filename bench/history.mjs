@@ -1,25 +1,25 @@
 /**
- * Makes a workspace in which thousands of agents have ended, with the core's
- * own classes, so that its files are what a server would have left.
+ * Creates the record of thousands of ended agents by the classes of the core,
+ * so that the files are the same as those of a server.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { rolldown } from 'rolldown';
 
-/** Their ids are none of those that are left. */
+/** The number of the first cleaned agent, so that no id occurs twice. */
 const cleanedFrom = 0x10000000;
 
 const core = join(import.meta.dirname, '..', 'src', 'core');
 
-/** The parts of the core that write, bundled from source. */
+/** The classes of the core that write, bundled from source. */
 async function loadCore(workspace) {
   const entry = workspace.file(
     'core-entry.mjs',
-    `export { Journal, spawnedEvent } from '${core}/audit/journal.ts';
-export { verifyJournal } from '${core}/audit/verify.ts';
+    `export { Journal, spawnedEvent } from '${core}/audit/journal/journal.ts';
+export { verifyJournal } from '${core}/audit/journal/verify.ts';
 export { RunStore } from '${core}/runs/run-store.ts';
-export { finishedEvent } from '${core}/runs/settle.ts';
+export { RunJournal } from '${core}/runs/end/run-journal.ts';
 `
   );
   const file = join(workspace.base, 'core.mjs');
@@ -30,9 +30,10 @@ export { finishedEvent } from '${core}/runs/settle.ts';
 }
 
 /**
- * Ends `count` agents of an engine in a workspace; true if all chains hold.
- * @param cleaned agents before those, of whom the journal alone is left
- * @param answer what each has said at its end
+ * Writes `count` ended agents of an engine to a workspace; returns whether the
+ * chains of the journal are valid.
+ * @param cleaned the number of earlier agents, which are only in the journal
+ * @param answer the answer of each
  */
 export async function writeHistory(
   workspace,
@@ -41,7 +42,7 @@ export async function writeHistory(
   cleaned = 0,
   answer = 'ok'
 ) {
-  const { Journal, RunStore, verifyJournal, ...make } =
+  const { Journal, RunJournal, RunStore, verifyJournal, ...make } =
     await loadCore(workspace);
   const state = workspace.record;
   const logs = join(workspace.path, 'logs');
@@ -49,6 +50,7 @@ export async function writeHistory(
   for (const folder of [state, logs]) mkdirSync(folder, { recursive: true });
   const store = new RunStore(state);
   const journal = new Journal(join(state, 'iac.jsonl'), heads, (text) => text);
+  const runJournal = new RunJournal(store, journal);
   const yesterday = Date.now() - 86_400_000;
   noteSizes(state, cleaned);
   for (let index = 0; index < cleaned; index += 1) {
@@ -84,15 +86,14 @@ export async function writeHistory(
     writeFileSync(join(directory, 'result.txt'), answer);
     store.end(id, outcome);
     store.sizes.note(id);
-    const event = await make.finishedEvent(id, outcome, directory, journal);
-    journal.append(event, at);
+    await runJournal.recordEnd(record, outcome, at);
     store.close(id);
   }
   const { faults, records } = await verifyJournal(journal.path, heads);
   return faults.length === 0 && records === 2 * (count + cleaned);
 }
 
-/** What was counted of the agents that were cleaned away. */
+/** Writes the size ledger of the cleaned agents. */
 function noteSizes(state, cleaned) {
   const lines = ['whole'];
   for (let index = 0; index < cleaned; index += 1) {

@@ -1,7 +1,7 @@
 /**
- * IAC.md with 200 entries of 100 KB: for how long a rendering keeps a server
- * from everything else. Seen from within, as the event loop's longest delay,
- * and from without, as the slowest of the pings sent all the while.
+ * Measures how long a rendering of IAC.md with 200 entries of 100 KB blocks a
+ * server: by the longest delay of its event loop, and by the slowest of the
+ * pings that are sent meanwhile.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ await runBench(10, async (options) => {
     const again = [];
     for (let run = 1; run <= options.runs; run += 1) {
       const isShown = () => shown(workspace, entries + run);
-      // A view is written once a second.
+      // A view is written at most once a second.
       await delay(1100);
       again.push(
         await watched(server, look, isShown, () =>
@@ -54,7 +54,7 @@ await runBench(10, async (options) => {
     workspace.remove();
   }
 
-  /** The longest delays until the view shows it. */
+  /** The longest delays until `isShown` returns true. */
   async function watched(server, look, isShown, start = () => undefined) {
     await look();
     const from = performance.now();
@@ -80,7 +80,7 @@ function viewOf({ path }) {
   return join(path, 'logs', 'IAC.md');
 }
 
-/** Whether the view's last line says that it shows so many agents' ends. */
+/** Whether the view covers the whole journal and the end of each agent. */
 function shown(workspace, spawns) {
   const view = viewOf(workspace);
   const text = tailOf(view);

@@ -1,18 +1,18 @@
-/** Looks inside of a server that was started with probe.cjs. */
+/** Starts a server with probe.cjs and reads its samples. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startServer } from './support.mjs';
 
 /**
- * Machine code is made, and thrown away, for as long as a server runs, and
- * lies in the heap: without it, what is seen there is what a server keeps.
+ * Disables the compilers of V8. Their code is created and discarded for as
+ * long as a server runs, and would hide in the heap what the server keeps.
  */
 const noMachineCode = ['--no-opt', '--no-sparkplug', '--no-maglev'];
 
 /**
- * @param collects whether the heap is looked at: without garbage, and without
- *   machine code
+ * @param collects collects garbage before each sample and disables the
+ *   compilers, for samples of the heap
  */
 export async function startProbed(options, workspace, collects = false) {
   const file = join(workspace.base, 'probe.jsonl');
@@ -25,7 +25,7 @@ export async function startProbed(options, workspace, collects = false) {
   const nodeFlags = [...(collects ? noMachineCode : []), '--require', probe];
   const server = await startServer({ ...options, nodeFlags }, workspace);
   let looks = 0;
-  /** What it sees of itself, since the look before where that matters. */
+  /** Takes a sample. Delays of the event loop are since the last sample. */
   const look = async () => {
     looks += 1;
     process.kill(server.pid, 'SIGUSR2');

@@ -1,8 +1,7 @@
 /**
- * What an installation brings: `npm ci --omit=dev` of the packed package in
- * an empty project, and the same for its peers, with all that npm needs
- * already in its cache. Needs the npm registry; where there is none, that is
- * all it says.
+ * Measures an installation: `npm ci --omit=dev` of the packed package in an
+ * empty project, and the same for its peers, with a warm npm cache. Needs the
+ * npm registry; without it, only reports that.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -69,7 +68,7 @@ function measure(one, folder, runs) {
   return { ...one, command, taken, packages, bytes, size, unpackedSize };
 }
 
-/** For some packages `npm ci` refuses the lock file that npm has just made. */
+/** For some packages, `npm ci` refuses the lock file that npm has just made. */
 function hasRightLock(folder) {
   try {
     npm(folder, 'ci', '--omit=dev', '--dry-run', '--prefer-offline', ...quiet);
@@ -91,7 +90,7 @@ function npm(cwd, ...args) {
   return stdout;
 }
 
-/** Bytes of all files below, as they are told, not as they are stored. */
+/** The sum of the file sizes below a folder, in bytes; not the disk usage. */
 function sizeOf(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -101,7 +100,7 @@ function sizeOf(folder) {
 
 function reportOf(seen) {
   const megabytes = (bytes) => `${(bytes / mega).toFixed(1)} MB`;
-  const told = ({ packages, bytes, taken }) =>
+  const describe = ({ packages, bytes, taken }) =>
     `${packages} packages, ${megabytes(bytes)}, ${median(taken).toFixed(1)} s`;
   const [ours, ...others] = seen;
   return {
@@ -116,7 +115,7 @@ function reportOf(seen) {
           one === ours
             ? {
                 summary: '`npm ci --omit=dev`; tarball',
-                floor: leastOf(others, told),
+                floor: smallestOf(others, describe),
                 reach: 'told'
               }
             : {}
@@ -135,10 +134,10 @@ function reportOf(seen) {
   };
 }
 
-/** The peer that brings least, in bytes. */
-function leastOf(others, told) {
-  const least = others.reduce((one, other) =>
+/** The peer with the fewest bytes. */
+function smallestOf(others, describe) {
+  const smallest = others.reduce((one, other) =>
     other.bytes < one.bytes ? other : one
   );
-  return `${told(least)} (${titleOf(least)})`;
+  return `${describe(smallest)} (${titleOf(smallest)})`;
 }

@@ -1,21 +1,21 @@
-/** The agents of load.mjs. */
+/** The agents that load.mjs starts. */
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** So long all are at work at once, before the first of them ends. */
+/** How long all agents run at once before the first of them ends. */
 const togetherMs = 3000;
 
 /**
- * A program that gives its prompt back. Where all are at work at once, none
- * ends before somebody writes to a pipe; then they do within a second.
+ * Installs an agent that returns its prompt. If all agents have a slot, none
+ * ends before the bench opens a pipe; then all end within a second.
  */
-export function furnish(workspace, { agents, places }) {
+export function configure(workspace, { agents, slots }) {
   const pipe = join(workspace.base, 'pipe');
-  if (places >= agents) execFileSync('mkfifo', [pipe]);
+  if (slots >= agents) execFileSync('mkfifo', [pipe]);
   workspace.release = async () => {
-    if (places < agents) return;
+    if (slots < agents) return;
     await delay(togetherMs);
     const file = openSync(pipe, 'w');
     await delay(500);
@@ -44,7 +44,7 @@ printf '{"text":"%s"}\\n' "$prompt"
   );
   writeFileSync(
     join(workspace.path, '.trouperc.json'),
-    JSON.stringify({ plugins: [plugin], maxConcurrent: places })
+    JSON.stringify({ plugins: [plugin], maxConcurrent: slots })
   );
   return program;
 }

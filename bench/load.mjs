@@ -1,32 +1,31 @@
 /**
- * A server with hundreds of agents at once: 200 and 500 that all run at the
- * same time, and 1,000 that wait for 8 places. Do all end as they should, how
- * long is the server deaf meanwhile, how long does `list` take, and what does
- * it need? The floor is the same programs started by Node itself, and the
- * same server at rest.
+ * Measures a server with hundreds of agents: 200 and 500 that all run at the
+ * same time, and 1,000 that wait for 8 slots. Checks their answers and reports
+ * the delay of the event loop, `list`, memory and processor time. The floor is
+ * the same programs started by Node itself, and the same server at rest.
  *
- *     --agents 200   that many only; default: all three
+ *     --agents 200   only the case with 200; default: all three
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startProbed } from './inside.mjs';
-import { furnish } from './load-agents.mjs';
+import { configure } from './load-agents.mjs';
 import { fact, row } from './statistics.mjs';
 import { cleanEnvironment, createWorkspace, runBench } from './support.mjs';
 
 const lookMs = 50;
 const restLooks = 40;
 const limits = { listMs: 50, loopMs: 100, megabytes: 120 };
-/** Megabytes above those at rest, where a Node has more of them at rest. */
+/** Megabytes above the idle server. */
 const growth = 60;
-/** On a busy machine a guard is so many times what is seen at rest. */
+/** A guard is at least this multiple of the figure at rest. */
 const noise = 50;
 
 const cases = [
-  { agents: 200, places: 200 },
-  { agents: 500, places: 500 },
-  { agents: 1000, places: 8 }
+  { agents: 200, slots: 200 },
+  { agents: 500, slots: 500 },
+  { agents: 1000, slots: 8 }
 ];
 
 await runBench(
@@ -53,7 +52,7 @@ await runBench(
 
 async function measure(options, one) {
   const workspace = createWorkspace();
-  const program = furnish(workspace, one);
+  const program = configure(workspace, one);
   const { server, look } = await startProbed(options, workspace);
   try {
     const floorMs = await timeFloor(workspace, program, one);
@@ -83,8 +82,8 @@ async function measure(options, one) {
   }
 }
 
-/** The same programs, as many at a time, by Node alone. */
-async function timeFloor(workspace, program, { agents, places }) {
+/** The same programs, with the same number of slots, started by Node. */
+async function timeFloor(workspace, program, { agents, slots }) {
   const from = performance.now();
   let next = 0;
   const lane = async () => {
@@ -100,20 +99,20 @@ async function timeFloor(workspace, program, { agents, places }) {
       await once(child, 'close');
     }
   };
-  const lanes = Array.from({ length: places }, lane);
+  const lanes = Array.from({ length: slots }, lane);
   await Promise.all([workspace.release(), ...lanes]);
   return performance.now() - from;
 }
 
-/** Each call is sent without waiting for the answer to the one before. */
-async function runAll(server, { agents, places }, release) {
+/** Sends all calls without waiting for answers. */
+async function runAll(server, { agents, slots }, release) {
   const spawns = await Promise.all(
     Array.from({ length: agents }, (_, n) =>
       server.call('spawn_echo', { prompt: `number ${n}` })
     )
   );
   const ids = spawns.map(({ data }) => data.agent_id);
-  if (places >= agents && spawns.some(({ data }) => data.status !== 'running'))
+  if (slots >= agents && spawns.some(({ data }) => data.status !== 'running'))
     throw new Error('one of them was queued');
   await release();
   for (let rest = ids; rest.length > 0; ) {
@@ -125,7 +124,7 @@ async function runAll(server, { agents, places }, release) {
   return { spawned: spawns.map(({ ms }) => ms), outcomes: ids };
 }
 
-/** Whether each has said what it was to say, and how many ran side by side. */
+/** Counts the right answers, and the most agents that ran at once. */
 async function check(server, ids) {
   let right = 0;
   const moments = [];
@@ -149,7 +148,7 @@ async function listFor(server, count) {
   return listUntil(server, end, taken);
 }
 
-/** Milliseconds of `list`, one every so often, however long they take. */
+/** Milliseconds of `list` calls, which start at a fixed interval. */
 async function listUntil(server, end, taken = []) {
   const under = [];
   while (!end()) {
@@ -160,28 +159,29 @@ async function listUntil(server, end, taken = []) {
   return taken;
 }
 
-function rowsOf({ agents, places }, seen) {
+function rowsOf({ agents, slots }, seen) {
   const name =
-    places < agents ? `${agents}, ${places} at a time` : `${agents} at once`;
+    slots < agents ? `${agents}, ${slots} at a time` : `${agents} at once`;
   const isBound = agents === 200;
-  const isTold = isBound || places < agents;
-  // Above its limit it is refused only where the machine is not to blame.
+  const isSummarized = isBound || slots < agents;
+  // `--check` fails only above the guard, which allows for a busy machine.
   const under = (limit, guard = limit) =>
-    isTold
+    isSummarized
       ? {
           ...{ limit, guard: Math.max(limit, Math.ceil(guard)) },
           ...{ absolute: true, advisory: !isBound }
         }
       : {};
-  const told = (words) => (isTold ? { summary: `${name}: ${words}` } : {});
+  const summarized = (words) =>
+    isSummarized ? { summary: `${name}: ${words}` } : {};
   return [
     fact(
       `${name}: completed, with the right answer`,
       seen.right === agents,
       `${seen.right}`,
-      told('completed, with the right answer')
+      summarized('completed, with the right answer')
     ),
-    ...(places < agents
+    ...(slots < agents
       ? []
       : [
           fact(
@@ -203,10 +203,10 @@ function rowsOf({ agents, places }, seen) {
       'ms',
       under(limits.listMs, noise * row('', seen.rest).p99)
     ),
-    // One or two of them: on a busy machine they tell of others.
+    // One or two samples, which on a busy machine show its load.
     ...atMost(`${name}: 99 of 100 \`list\``, row('', seen.listed).p99, 'ms', {
       ...under(limits.listMs),
-      ...told('99 of 100 `list`'),
+      ...summarized('99 of 100 `list`'),
       advisory: true
     }),
     ...atMost(
@@ -218,7 +218,7 @@ function rowsOf({ agents, places }, seen) {
     ...atMost(`${name}: event loop late, at most`, seen.loop.most, 'ms', {}),
     ...atMost(`${name}: most memory`, seen.memory.peak, 'MB', {
       ...under(limits.megabytes, seen.before.now + growth),
-      ...told('memory')
+      ...summarized('memory')
     }),
     ...atMost(`${name}: processor time of the server`, seen.cpuMs, 'ms', {})
   ];
@@ -228,7 +228,7 @@ function atMost(name, value, unit, options) {
   return [row(name, [value], { unit, ...options })];
 }
 
-/** Twice as many may not take more than twice as much. */
+/** The memory of each agent must not grow with the number of agents. */
 function linearRows([first, ...others]) {
   const each = ({ agents, peak, rest }) => [(peak - rest) / agents];
   return others.map((one) =>

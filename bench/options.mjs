@@ -1,4 +1,4 @@
-/** What every bench can be told. */
+/** The options of every bench. */
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -6,8 +6,9 @@ import { parseArgs } from 'node:util';
 const root = join(import.meta.dirname, '..');
 
 /**
- * `--node PATH` another Node binary, `--troupe FILE` another build,
- * `--runs N` samples, `--check` exit 1 on a limit passed, `--json` for run.mjs.
+ * `--node PATH` uses another Node binary, `--troupe FILE` another build;
+ * `--runs N` sets the number of samples; `--check` exits with 1 when a guard
+ * is exceeded; `--json` prints the reports for run.mjs.
  */
 export function benchOptions(defaultRuns, more) {
   const { values } = parseArgs({

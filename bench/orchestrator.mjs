@@ -1,7 +1,7 @@
 /**
- * The orchestrator: events read at the end and amid logs of very different
- * length; how soon a worker has a task; several workers made at once; and what
- * workers that wait cost.
+ * Measures the orchestrator: reads at the end and in the middle of event logs
+ * of different lengths; the delivery of tasks; the creation of several workers
+ * at once; and the cost of idle workers.
  */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,19 +41,19 @@ await runBench(5, async (options) => {
   );
 });
 
-/** A server that knows nothing yet, and a log of so many events. */
+/** Times new servers with a log of `events` events. */
 async function measureLog(options, events) {
   const workspace = createWorkspace();
   try {
     const make = await workerMaker(workspace);
     await make(workspace, events);
     const first = await timeFirst(options, workspace, events);
-    // The short cut is taken away: all is read.
+    // Without the saved state, a server reads the whole log.
     const state = join(workspace.record, 'workers');
     rmSync(join(state, agent_id, 'state.json'), { force: true });
     rmSync(join(state, `run-${agent_id}`, 'state.json'), { force: true });
-    const anew = await timeFirst(options, workspace, events);
-    return { events, ...first, anew };
+    const uncached = await timeFirst(options, workspace, events);
+    return { events, ...first, uncached };
   } finally {
     workspace.remove();
   }
@@ -86,9 +86,9 @@ async function timeDelta(server, since_seq) {
 }
 
 /**
- * Milliseconds until one worker is ready, and until three at once are: those
- * that ask for work at once, and those that think for a while before, as
- * agents with a model do.
+ * Milliseconds until one worker is ready, and until three created at once are.
+ * The workers request work immediately, or first think for a while, as agents
+ * with a model do.
  */
 async function measureCreation(options, backend) {
   if (backend === 'tmux' && !hasTmux()) return undefined;
@@ -117,7 +117,7 @@ async function measureCreation(options, backend) {
   }
 }
 
-/** Percent of one processor, of workers that have nothing to do. */
+/** Processor time of idle workers, in percent of one processor. */
 async function measureIdle(options) {
   const stage = await startStage(options, 'process');
   try {
@@ -163,14 +163,14 @@ function reportOf(logs, delivery, creation, idle) {
   );
   const long = logs.at(-1);
   const first = [
-    ['agent_get', long.get, long.anew.get],
-    ['task_enqueue', long.enqueue, long.anew.enqueue]
-  ].flatMap(([tool, ms, anew]) => [
+    ['agent_get', long.get, long.uncached.get],
+    ['task_enqueue', long.enqueue, long.uncached.enqueue]
+  ].flatMap(([tool, ms, uncached]) => [
     row(`first ${tool} of a server, ${long.events} events`, [ms], {
       limit: 1000,
       absolute: true
     }),
-    row('the same without what servers keep of them', [anew])
+    row('the same without what servers keep of them', [uncached])
   ]);
   const delivered = [
     ['a waiting worker of another process has it', delivery.samples],
@@ -208,7 +208,7 @@ function reportOf(logs, delivery, creation, idle) {
   };
 }
 
-/** How long it took, and whether that was short enough. */
+/** A row of the samples, and whether their 99th percentile is in time. */
 function inTime(name, samples) {
   const taken = row(name, samples);
   return [

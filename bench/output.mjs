@@ -1,11 +1,11 @@
 /**
- * An agent that puts out 100 MB, or 1 GB: time and the server's memory,
- * against the same program started directly with a file as its stdout. Once as
- * plain text, where the output is the answer, and once as JSON lines, folded
- * by a plugin's `read`; once by `cat`, which has it all at hand, and once by a
- * program of Node that makes it line by line, as agents do.
+ * Measures agents that print 100 MB or 1 GB: time and the server's memory,
+ * against the same program started directly with a file as its stdout. The
+ * output is plain text, which is the answer, or JSON lines, which a plugin's
+ * `read` reduces; it comes from `cat`, or from a Node program that writes line
+ * by line, as agents do.
  *
- *     --gigabyte-runs 0   100 MB only, as in `npm test`; default: 3 with 1 GB, too
+ *     --gigabyte-runs 0   only 100 MB, as in `npm test`; default: 3
  */
 import {
   closeSync,
@@ -27,9 +27,9 @@ import {
 
 const megabyte = 1024 * 1024;
 const answerChars = megabyte;
-/** Times the floor. */
+/** A multiple of the floor. */
 const limit = 1.5;
-/** Of the memory before the call. */
+/** Megabytes above the memory before the call. */
 const memoryLimit = { unit: 'MB', limit: 30, guard: 45, absolute: true };
 
 await runBench(
@@ -58,7 +58,7 @@ await runBench(
         5
       )
     ];
-    // It writes 2 GB each time.
+    // Each run writes 2 GB.
     if (gigabyteRuns > 0)
       all.push(
         catOf(workspace, 'giga', '1 GB of plain text by `cat`', gigabyte)
@@ -94,7 +94,7 @@ await runBench(
   { 'gigabyte-runs': { type: 'string', default: '3' } }
 );
 
-/** One run in a server of its own, pinged all the while. */
+/** Runs the agent once in a new server, which is pinged meanwhile. */
 async function runOnce(options, workspace, { name, bytes, chars }) {
   const server = await startServer(options, workspace);
   try {
@@ -106,7 +106,7 @@ async function runOnce(options, workspace, { name, bytes, chars }) {
     const folder = join(workspace.record, 'spawns', data.agent_id);
     const outcome = join(folder, 'outcome.json');
     let lag = 0;
-    // No watch of the folder: each line written there would be an event.
+    // Polls, because a watch of the folder would report each written line.
     while (!existsSync(outcome)) {
       const asked = performance.now();
       lag = Math.max(lag, (await server.request('ping')).at - asked);
@@ -115,11 +115,11 @@ async function runOnce(options, workspace, { name, bytes, chars }) {
     const ms = performance.now() - from;
     const cpu = server.cpuMs() - cpuBefore;
     const result = await server.call('result', { agent_id: data.agent_id });
-    const told = result.data.total_chars ?? result.data.result.length;
+    const totalChars = result.data.total_chars ?? result.data.result.length;
     const kept = statSync(join(folder, 'stdout')).size;
-    const right = result.data.success && told === chars && kept === bytes;
+    const right = result.data.success && totalChars === chars && kept === bytes;
     const memory = server.memory().peak - before;
-    return { ms, cpu, lag, memory, resultMs: result.ms, right, told };
+    return { ms, cpu, lag, memory, resultMs: result.ms, right, totalChars };
   } finally {
     await server.close();
   }
@@ -141,19 +141,19 @@ function rowsOf({ name, meant, guard, samples, floors }) {
     fact(
       `${meant}: size of the answer, bytes on disk`,
       of('right').every(Boolean),
-      `${samples[0].told} characters`
+      `${samples[0].totalChars} characters`
     )
   ];
 }
 
-/** The whole output is the answer; a few of its characters are not ASCII. */
+/** The whole output is the answer; a few characters are not ASCII. */
 function plainText(bytes) {
   const line = `${'The quick brown fox jumps over it. '.repeat(29)}…\n`;
   const count = Math.ceil(bytes / Buffer.byteLength(line));
   return { line, count, last: '', chars: count * line.length, read: '' };
 }
 
-/** Events of about 1 KB, and an answer of 1 MB in the last. */
+/** Events of about 1 KB, the last with an answer of 1 MB. */
 function jsonLines(bytes) {
   const event = { type: 'progress', text: 'word '.repeat(200) };
   const line = `${JSON.stringify(event)}\n`;
@@ -166,14 +166,14 @@ function jsonLines(bytes) {
   return { line, count, last, chars: answerChars, read };
 }
 
-/** Puts out a file that is there. */
+/** An agent that prints an existing file. */
 function catOf(workspace, name, meant, text, guard) {
   const output = fill(workspace, `${name}.txt`, text);
   const agent = install(workspace, name, text, `exec cat ${output}`);
   return { ...agent, meant, guard };
 }
 
-/** Writes line after line. */
+/** An agent that writes line by line. */
 function programOf(workspace, name, meant, text, guard) {
   const { line, count, last } = text;
   const program = workspace.file(

@@ -1,9 +1,9 @@
 /**
- * troupe and other servers of its kind, in turns, in one run on one machine:
- * how fast each starts, what it needs, what it adds to a run, and how it
- * bears 200 agents and 100 MB of output. Needs the npm registry once.
+ * Compares troupe with similar servers, in turns, in one run on one machine:
+ * start-up, memory, the time added to a run, 200 agents at once and 100 MB of
+ * output. Needs the npm registry once.
  *
- *     --part start   that question only: start, runs, many or output
+ *     --part start   only this part: start, runs, many or output
  */
 import { execFileSync } from 'node:child_process';
 import { ableOf } from './peers/able.mjs';
@@ -34,7 +34,7 @@ await runBench(
     const { able, problems } = await ableOf(all, node);
     const reports = [];
     for (const measure of part ? [parts[part]] : Object.values(parts)) {
-      // What was written before is no burden of what comes now.
+      // Pending writes would slow the next measurement.
       execFileSync('sync');
       reports.push(await measure(able, { node, version }));
     }
@@ -46,7 +46,7 @@ await runBench(
   { part: { type: 'string' } }
 );
 
-/** The peers or, without the registry, why there are none. */
+/** The installed peers, or the problem without the registry. */
 function installed() {
   try {
     return { peers: installPeers() };

@@ -1,8 +1,8 @@
 /**
- * Looks at a server from within, without a hand in what it does:
+ * Samples a server from within its process, without a change to the server:
  * `node --require probe.cjs troupe.cjs mcp` appends one JSON line to the file
- * TROUPE_PROBE at each SIGUSR2. With TROUPE_PROBE_GC it collects garbage
- * before it looks.
+ * TROUPE_PROBE at each SIGUSR2. With TROUPE_PROBE_GC=1, collects garbage
+ * before each sample.
  */
 const { appendFileSync, readdirSync } = require('node:fs');
 const { monitorEventLoopDelay } = require('node:perf_hooks');
@@ -12,7 +12,7 @@ const { isMainThread } = require('node:worker_threads');
 
 const file = process.env.TROUPE_PROBE;
 const collects = process.env.TROUPE_PROBE_GC === '1';
-/** What the histogram itself adds to every sample, milliseconds. */
+/** Milliseconds that the histogram itself adds to each delay. */
 const resolutionMs = 1;
 
 if (isMainThread && file) {
@@ -20,12 +20,12 @@ if (isMainThread && file) {
   delay.enable();
   process.on('SIGUSR2', () => {
     if (collects) collect();
-    appendFileSync(file, `${JSON.stringify(look(delay))}\n`);
+    appendFileSync(file, `${JSON.stringify(sampleOf(delay))}\n`);
     delay.reset();
   });
 }
 
-/** Twice: what a finalizer lets go of is found the second time. */
+/** Collects twice: the second run frees what finalizers have released. */
 function collect() {
   v8.setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc');
@@ -33,7 +33,7 @@ function collect() {
   gc();
 }
 
-function look(delay) {
+function sampleOf(delay) {
   const { rss, heapUsed, external, arrayBuffers } = process.memoryUsage();
   const milliseconds = (nanoseconds) => nanoseconds / 1e6 - resolutionMs;
   return {
@@ -57,7 +57,7 @@ function countsOf(names) {
   return counts;
 }
 
-/** Undefined where there is no /proc. */
+/** Undefined on a system without /proc. */
 function descriptors() {
   try {
     return readdirSync('/proc/self/fd').length;

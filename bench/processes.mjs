@@ -1,8 +1,8 @@
-/** What runs, by /proc. */
+/** Facts about processes, from /proc. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Megabytes: resident now, and the most it ever was. */
+/** Resident memory in megabytes, now and at its peak. */
 export function memoryOf(pid) {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const megabytes = (field) =>
@@ -10,7 +10,7 @@ export function memoryOf(pid) {
   return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
 }
 
-/** Milliseconds of processor time so far, of all its threads. */
+/** Milliseconds of processor time so far, summed over all threads. */
 export function cpuMsOf(pid) {
   const tasks = `/proc/${pid}/task`;
   return readdirSync(tasks)
@@ -19,8 +19,8 @@ export function cpuMsOf(pid) {
 }
 
 /**
- * Ids of processes that work in a folder, are its programs or have it in an
- * argument; of one parent only, when that is given.
+ * Ids of the processes that have a folder in their working directory or their
+ * command line; with `parent`, only its children.
  */
 export function processesOf(folder, parent) {
   return readdirSync('/proc')
@@ -41,7 +41,7 @@ function parentOf(pid) {
   return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
 }
 
-/** It may end while it is looked at, or be another's. */
+/** '' for a process that has ended or that belongs to another user. */
 function readFrom(read) {
   try {
     return read();

@@ -1,6 +1,7 @@
 /**
- * `list_roles` in a workspace of 500 roles: the first call of a server, later
- * ones, and those after a change. Floor: looking at the files and reading them.
+ * Measures `list_roles` in a workspace with 500 roles: the first call of a
+ * server, later calls, and calls after a change. The floor is to stat and to
+ * read the files.
  */
 import {
   mkdirSync,
@@ -51,7 +52,7 @@ await runBench(60, async (options) => {
   }
 });
 
-/** A server that meets files nobody has had time to trust. */
+/** Calls while all files have changed less than two seconds ago. */
 async function measureFresh(options, workspace) {
   const server = await startServer(options, workspace);
   await listRoles(server);
@@ -74,14 +75,14 @@ function writeRoles(directory) {
     writeFileSync(join(directory, `role-${index}.md`), roleText(index, ''));
 }
 
-/** As long as our own roles are. */
+/** About as long as a built-in role. */
 function roleText(index, added) {
   const description = `Does the work of number ${index}. `.repeat(8);
   const body = 'Read what is there before you change it, and say so.\n';
   return `---\nname: Number ${index}\ndescription: ${description}\naccess: read\n---\n\n${added}${body.repeat(90)}`;
 }
 
-/** Milliseconds that looking at all files and reading them takes. */
+/** Milliseconds to stat and to read all files. */
 function readAll(...directories) {
   const from = performance.now();
   for (const directory of directories)

@@ -1,7 +1,7 @@
 /**
- * A whole run of a CLI that exits at once: from its spawn to the outcome on
- * disk, against starting the same program directly. The difference is what
- * the supervisor, the settling and the journal add to every run.
+ * Measures a whole run of a CLI that exits at once, from its spawn to the
+ * outcome on disk, against a direct start of the same program. The difference
+ * is the supervisor, the finalization and the journal.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,14 +16,14 @@ import {
   writeStandIn
 } from './support.mjs';
 
-/** Milliseconds. Ten runs gave 5.6 to 9.6, most of it a restless disk's. */
+/** Milliseconds. Ten runs gave 5.6 to 9.6, mostly due to a busy disk. */
 const limit = { limit: 8, guard: 24, absolute: true };
 
 await runBench(100, async (options) => {
   const workspace = createWorkspace();
   const program = writeStandIn(workspace);
   const server = await startServer(options, workspace);
-  const samples = { floor: [], answered: [], whole: [], told: [] };
+  const samples = { floor: [], answered: [], whole: [], waited: [] };
   const spawns = join(workspace.record, 'spawns');
   const open = join(workspace.record, 'open');
   try {
@@ -38,18 +38,18 @@ await runBench(100, async (options) => {
         prompt: 'Say ok.'
       });
       const folder = join(spawns, data.agent_id);
-      const told = server
+      const waited = server
         .call('wait_for_agents', { agent_ids: [data.agent_id] })
         .then(() => performance.now());
       const outcome = join(folder, 'outcome.json');
       const ended = await until(folder, () => existsSync(outcome));
-      const toldAt = await told;
+      const waitedAt = await waited;
       await until(open, () => !existsSync(join(open, data.agent_id)));
       if (run < 0) continue;
       samples.floor.push(floor);
       samples.answered.push(ended - from - ms);
       samples.whole.push(ended - from);
-      samples.told.push(toldAt - from);
+      samples.waited.push(waitedAt - from);
     }
   } finally {
     await server.close();
@@ -64,7 +64,7 @@ await runBench(100, async (options) => {
       row('floor: started directly, to its exit', floor),
       row('spawn answered → outcome on disk', samples.answered, { floor }),
       row('spawn called → outcome on disk', samples.whole, { floor }),
-      row('spawn called → wait_for_agents answered', samples.told, { floor }),
+      row('spawn called → wait_for_agents answered', samples.waited, { floor }),
       row(
         'added by troupe until the outcome is on disk',
         [more(samples.whole)],
@@ -75,7 +75,7 @@ await runBench(100, async (options) => {
       )
     ],
     notes: [
-      `Added to the program's own time: ${added(samples.answered)} ms from the answer, ${added(samples.whole)} ms from the call, ${added(samples.told)} ms until a waiting caller knows.`
+      `Added to the program's own time: ${added(samples.answered)} ms from the answer, ${added(samples.whole)} ms from the call, ${added(samples.waited)} ms until a waiting caller knows.`
     ]
   };
 });

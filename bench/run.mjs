@@ -1,8 +1,8 @@
 /**
- * All benches, one after the other, each in a process of its own; writes
- * RESULTS.md. Node 24 is fetched from npm into a temporary folder once.
+ * Runs all benches, one after the other, each in its own process, and writes
+ * RESULTS.md. Fetches Node 24 from npm into a temporary folder once.
  *
- *     --only load.mjs,flat.mjs   these, and the rest of RESULTS.md as it is
+ *     --only load.mjs,flat.mjs   only these; keeps the rest of RESULTS.md
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { refusedIn, tableOf } from './statistics.mjs';
-import { mendedSummary, summaryOf } from './summary.mjs';
+import { summaryOf, updatedSummary } from './summary.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -43,21 +43,21 @@ const all = [
   'peers.mjs',
   'install.mjs'
 ];
-/** Measured on Node 24, too, with these flags. */
+/** Also measured on Node 24, with these flags. */
 const onNode24 = { 'start.mjs': [], 'peers.mjs': ['--part', 'start'] };
-/** Those that were not, as it could not be had. */
-const left = [];
-/** Those that failed, which costs no other its figures. */
+/** Benches that were not measured on Node 24, which npm could not fetch. */
+const withoutNode24 = [];
+/** Benches that failed. */
 const broken = [];
 const wanted = values.only?.split(',') ?? all;
 const reports = wanted.flatMap((name) => {
   const more = onNode24[name];
   const node24 = more ? fetchNode('24') : undefined;
-  if (more && !node24) left.push(name);
+  if (more && !node24) withoutNode24.push(name);
   const again = node24 ? bench(name, '--node', node24, ...more) : [];
   return [...bench(name), ...again];
 });
-writeFileSync(results, values.only ? mended() : resultsOf(reports));
+writeFileSync(results, values.only ? updated() : resultsOf(reports));
 console.log('wrote bench/RESULTS.md');
 const refused = reports.flatMap(refusedIn);
 if (broken.length > 0 || (values.check && refused.length > 0))
@@ -65,7 +65,7 @@ if (broken.length > 0 || (values.check && refused.length > 0))
 
 function bench(name, ...args) {
   console.log(`${name} ${args.join(' ')}`);
-  // What one bench wrote is no burden of the next.
+  // Pending writes would slow the next bench.
   spawnSync('sync');
   const { stdout, stderr, status } = spawnSync(
     process.execPath,
@@ -82,7 +82,7 @@ function bench(name, ...args) {
   return reports;
 }
 
-/** Undefined for what is no list of them. */
+/** Undefined for a text that is not a JSON list. */
 function reportsIn(text) {
   try {
     const value = JSON.parse(text);
@@ -92,7 +92,7 @@ function reportsIn(text) {
   }
 }
 
-/** A second Node binary from npm, or undefined where that cannot be had. */
+/** Another Node binary from npm; undefined when npm cannot fetch it. */
 function fetchNode(major) {
   const folder = join(tmpdir(), `troupe-bench-node${major}`);
   const binary = join(folder, 'node_modules', 'node', 'bin', 'node');
@@ -102,8 +102,8 @@ function fetchNode(major) {
   return existsSync(binary) ? binary : undefined;
 }
 
-/** RESULTS.md with the sections that were measured just now. */
-function mended() {
+/** RESULTS.md with new texts for the sections that were measured. */
+function updated() {
   const [head, ...sections] = readFileSync(results, 'utf8').split(/^(?=## )/m);
   for (const report of reports) {
     const when = `Measured later than the rest: ${moment()}, load before ${loadBefore.toFixed(2)}.`;
@@ -122,7 +122,7 @@ function mended() {
       ? 'Every limit is kept.'
       : `**${failed.length} not kept:**\n${failed.map((line) => `- ${line.split(' | ')[0].slice(2)}`).join('\n')}`;
   const start = head.search(/^(\| what|Every limit is kept|\*\*\d+ not kept)/m);
-  const summary = mendedSummary(head.split('\n'), reports).join('\n');
+  const summary = updatedSummary(head.split('\n'), reports).join('\n');
   return `${head.slice(0, start)}${summary}\n\n${verdict}\n\n${sections.map((one) => one.trimEnd()).join('\n\n')}\n`;
 }
 
@@ -144,8 +144,10 @@ function resultsOf(all) {
     ...(broken.length > 0
       ? [`- Not measured, as they failed: ${broken.join(', ')}.`]
       : []),
-    ...(left.length > 0
-      ? [`- Without Node 24, which npm could not fetch: ${left.join(', ')}.`]
+    ...(withoutNode24.length > 0
+      ? [
+          `- Without Node 24, which npm could not fetch: ${withoutNode24.join(', ')}.`
+        ]
       : []),
     '- floor: what the same work costs without troupe, measured in the same run, in turns. ratio: median by the median of the floor.',
     '',
@@ -182,7 +184,7 @@ function fileSystem() {
   return table.split('\n')[1]?.split(/\s+/)[1] ?? 'unknown';
 }
 
-/** The commit of the build, and whether its tree had other changes. */
+/** The commit of the build, and whether src/ had later changes. */
 function commit() {
   const cwd = dirname(troupe);
   try {

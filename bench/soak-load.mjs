@@ -1,12 +1,12 @@
 /**
- * A workspace and a mixed load for soak.mjs: everything a server does, again
- * and again, with each answer checked.
+ * The workspace and the mixed load of soak.mjs, which covers all calls of a
+ * server and checks each answer.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Its program does what a word of its prompt says. */
-export function furnish(workspace) {
+/** Installs an engine whose program hangs or fails when its prompt says so. */
+export function configure(workspace) {
   const program = workspace.file(
     'standin',
     `#!/bin/sh
@@ -40,14 +40,14 @@ echo '{"text":"all is well"}'
   writeFileSync(join(workspace.path, '.trouperc.json'), JSON.stringify(config));
 }
 
-/** One round of everything; nothing of it is under way afterwards. */
+/** One round of all calls; none is pending afterwards. */
 export async function round(server, index) {
   await runs(server, index);
   await ends(server);
   await squad(server);
   await refusals(server);
   await council(server, index);
-  await looks(server);
+  await reads(server);
 }
 
 async function runs(server, index) {
@@ -76,7 +76,7 @@ async function ends(server) {
   const spawn = async (prompt) =>
     (await server.call('spawn_standin', { prompt })).data.agent_id;
   const [hanging, failing] = [await spawn('HANG'), await spawn('FAIL')];
-  // A wait that its client gives up.
+  // A wait that its client cancels.
   const id = server.start('tools/call', {
     name: 'wait_for_agents',
     arguments: { agent_ids: [hanging] }
@@ -144,14 +144,14 @@ async function council(server, index) {
   await server.call('close_council', { ...one, conclusion: 'So it is.' });
 }
 
-async function looks(server) {
+async function reads(server) {
   await server.request('ping');
   await server.request('tools/list');
   await server.call('list', { limit: 50 });
   await server.call('list_roles');
 }
 
-/** A worker that does some tasks, is followed by its resources, and goes. */
+/** Creates a worker, follows its resources while it works, and deletes it. */
 export async function worker(server, tasks) {
   const { data } = await server.call('agent_create', {
     name: 'soak',

@@ -1,31 +1,31 @@
 /**
- * A server under a steady, mixed load for a while: does it keep memory, file
- * descriptors, timers or children that it has no use for any more?
+ * Puts a server under a steady, mixed load and checks that it does not leak
+ * memory, file descriptors, timers or child processes.
  *
- *     --minutes 60   so long, after the warm-up; default 1
- *     --period 15    seconds from round to round; default 0: at once
- *     --warm-up 60   rounds before the first look; default 25
+ *     --minutes 60   duration after the warm-up; default 1
+ *     --period 15    seconds from round to round; default 0: no pause
+ *     --warm-up 60   rounds before the first sample; default 25
  *
- * Looks are taken between rounds, when nothing is under way, after garbage
- * was collected, at a server that makes no machine code. A copy of the build
- * is measured, so that it may be built anew meanwhile. What is remembered of
- * agents is full after 200 rounds: only then is a slope one.
+ * Samples are taken between rounds, when no call is pending, after a garbage
+ * collection, in a server whose compilers are off. The bench measures a copy
+ * of the build, so that dist/ may be rebuilt meanwhile. Caches of agents are
+ * full after 200 rounds: a slope means nothing before that.
  */
 import { cpSync, openSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { startProbed } from './inside.mjs';
 import { processesOf } from './processes.mjs';
-import { furnish, round, worker } from './soak-load.mjs';
+import { configure, round, worker } from './soak-load.mjs';
 import { fact, row, slopeOf } from './statistics.mjs';
 import { createWorkspace, runBench } from './support.mjs';
 
 const hourMs = 3_600_000;
-/** A worker comes and goes every so many rounds. */
+/** Every tenth round also creates and deletes a worker. */
 const workerRounds = 10;
 /** Megabytes that the heap may grow by over the second half. */
 const growthLimit = 3;
-/** Megabytes an hour that are no noise, where it was looked at for long. */
+/** Megabytes an hour; applies to runs of at least 20 minutes. */
 const slopeLimit = 1;
 
 const more = {
@@ -38,7 +38,7 @@ await runBench(1, measure, more);
 
 async function measure(options) {
   const workspace = createWorkspace();
-  furnish(workspace);
+  configure(workspace);
   const stderr = join(workspace.base, 'stderr.txt');
   const copy = copyOf(options.troupe, workspace.base);
   const { server, look } = await startProbed(
@@ -76,7 +76,7 @@ async function soak(options, server, look) {
   const cpu = server.cpuMs();
   for (let ms = 0; ms < lastsMs; ms = performance.now() - began) {
     await work();
-    // What it looks after once a second has been looked after.
+    // By then, the server has done the work that it does once a second.
     if (looks.length < (60 * ms) / lastsMs) {
       await delay(1500);
       const children = processesOf('', server.pid).length;
@@ -87,7 +87,7 @@ async function soak(options, server, look) {
   return { looks, rounds, warmUp, ms, cpu: (server.cpuMs() - cpu) / ms };
 }
 
-/** The package as it is installed, with this build. */
+/** Copies the files of an installed package, with this build. */
 function copyOf(troupe, base) {
   const root = join(import.meta.dirname, '..');
   const target = join(base, 'package');

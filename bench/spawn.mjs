@@ -1,7 +1,7 @@
 /**
- * How long a caller waits for the answer to a spawn, against the least that
- * a durable answer can cost: 1 KB appended and synced, and one round trip to
- * the same server. Both are measured in turn, with nothing else running.
+ * Measures the answer to a spawn against the least that a durable answer can
+ * cost: 1 KB appended and synced, and one round trip to the same server. Both
+ * are measured in turns, with nothing else running.
  */
 import {
   closeSync,
@@ -23,8 +23,8 @@ import {
 const line = Buffer.from(`${'x'.repeat(1023)}\n`);
 const burst = 8;
 /**
- * A machine with a restless disk gave 5.9 to 6.4 in the middle, and 1.1 to
- * 10.3 for the slowest: one late sync is all of these.
+ * On a machine with a busy disk, the ratio of the medians was 5.9 to 6.4, and
+ * that of the 99th percentiles 1.1 to 10.3: one late sync decides the latter.
  */
 const limits = {
   middle: { limit: 3, guard: 15 },

@@ -1,7 +1,7 @@
 /**
- * Start-up: from spawning `troupe mcp` to the answers of `initialize` and
- * `tools/list`, against an empty Node process of the same binary, one after
- * the other in one run and in a clean environment.
+ * Measures start-up, from spawning `troupe mcp` to the answers of `initialize`
+ * and `tools/list`, against an empty process of the same Node binary, in turns
+ * and in a clean environment.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,18 +19,18 @@ import {
 } from './support.mjs';
 
 /**
- * The guards are a tenth above what is to be reached: so far apart were the
- * ratios of runs of one build on a machine that others used as well.
+ * The guards are about 10% above the limits: the ratios of one build varied by
+ * as much between runs on a shared machine.
  */
 const limits = {
   initialize: { limit: 2.5, guard: 2.8 },
   list: { limit: 2.8, guard: 3.1 },
-  // Later versions of Node begin with 10 MB more.
+  // Later versions of Node start with 10 MB more.
   idle: { limit: 50, guard: 52, absolute: true }
 };
-/** Looking at an idle server takes a second each. */
+/** Each sample of an idle server takes a second. */
 const idleRuns = 5;
-/** Starts of a copy that keeps no compiled code, as right after installing. */
+/** Starts without a compile cache, as right after an installation. */
 const coldRuns = 12;
 
 await runBench(30, async (options) => {
@@ -100,7 +100,7 @@ await runBench(30, async (options) => {
   };
 });
 
-/** The build in a folder of its own, where its kept code can be removed. */
+/** Copies the build to a folder where its compile cache can be removed. */
 function copyOf(troupe, workspace) {
   const dist = join(workspace.base, 'dist');
   cpSync(dirname(troupe), dist, { recursive: true });
@@ -108,7 +108,7 @@ function copyOf(troupe, workspace) {
   return join(dist, 'troupe.cjs');
 }
 
-/** Megabytes of a Node that has nothing to do but to listen. */
+/** Megabytes of a Node process that only waits for input. */
 async function idleNode({ node }, workspace) {
   const child = spawn(node, ['-e', 'process.stdin.resume()'], {
     cwd: workspace.path,

@@ -1,19 +1,19 @@
-/** What every bench says about its samples. */
+/** The statistics and the tables of all benches. */
 
 /** The value below which a share of the samples lies, interpolated. */
 function quantile(values, share) {
   const sorted = [...values].sort((a, b) => a - b);
-  const place = (sorted.length - 1) * share;
-  const low = sorted[Math.floor(place)] ?? Number.NaN;
-  const high = sorted[Math.ceil(place)] ?? Number.NaN;
-  return low + (high - low) * (place - Math.floor(place));
+  const position = (sorted.length - 1) * share;
+  const low = sorted[Math.floor(position)] ?? Number.NaN;
+  const high = sorted[Math.ceil(position)] ?? Number.NaN;
+  return low + (high - low) * (position - Math.floor(position));
 }
 
 export function median(values) {
   return quantile(values, 0.5);
 }
 
-/** The line that lies closest to [x, y] points: its slope, and the error. */
+/** The slope of the least-squares line through points, and its error. */
 export function slopeOf(points) {
   const mean = (values) =>
     values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -31,12 +31,12 @@ export function slopeOf(points) {
 }
 
 /**
- * One line of a result table. `floor` is what the same work costs without us,
- * measured in the same run. `limit` is what we want to reach, and the table
- * judges; `guard`, not below it, is what `--check` refuses: the same unless
- * a busy machine needs room. Both are ratios unless `absolute` is given. An
- * `advisory` one is told, and fails no check.
- * `summary` has words for the summary table, if the line belongs there.
+ * One row of a result table. `floor` has samples of the same work without
+ * troupe, from the same run. The verdict of the table compares with `limit`.
+ * `--check` fails above `guard`, which is `limit` by default and higher where
+ * a busy machine needs room. Both are ratios unless `absolute` is set. An
+ * `advisory` row never fails a check.
+ * `summary` is the name in the summary table, for rows that belong there.
  * @param {string} name
  * @param {number[]} values
  * @param {Record<string, unknown>} [options]
@@ -65,8 +65,8 @@ export function row(name, values, { floor, limit, unit = 'ms', ...rest } = {}) {
 }
 
 /**
- * A line that is true or false, or only told.
- * `floor` and `reach` are words for the summary table, as `summary` is.
+ * A row that is true or false, or only informative.
+ * `summary`, `floor` and `reach` are texts for the summary table.
  * @param {string} name
  * @param {boolean | undefined} pass
  * @param {string} text
@@ -76,14 +76,14 @@ export function fact(name, pass, text, { summary, floor, reach } = {}) {
   return { name, pass, text, refused: pass === false, summary, floor, reach };
 }
 
-/** What `--check` fails for. */
+/** The names of the rows that fail `--check`. */
 export function refusedIn({ title, rows }) {
   return rows
     .filter(({ refused }) => refused)
     .map(({ name }) => `${title}: ${name}`);
 }
 
-/** A report as a markdown table; also what a terminal shows. */
+/** A report as a markdown table, also for a terminal. */
 export function tableOf({ title, rows, notes = [] }) {
   const head =
     '| what | n | median | p10 | p90 | p99 | floor | ratio | limit | verdict |';

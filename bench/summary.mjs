@@ -1,6 +1,6 @@
 /**
- * The table that RESULTS.md begins with: one line for each question, from the
- * rows and facts that have `summary`. A line ends with a link to its section.
+ * The table at the start of RESULTS.md: one line for each row or fact with
+ * `summary`. A line ends with a link to its section.
  */
 import { figure, limitOf, ratioOf } from './statistics.mjs';
 
@@ -13,8 +13,8 @@ export function summaryOf(reports) {
   return [...head, ...reports.flatMap(linesOf)];
 }
 
-/** A summary with the lines of sections that were measured anew. */
-export function mendedSummary(lines, reports) {
+/** Replaces the lines of the sections that were measured again. */
+export function updatedSummary(lines, reports) {
   const kept = lines.filter((line) => line.startsWith('| ')).slice(1);
   for (const report of reports) {
     const end = `](${anchorOf(report.title)}) |`;
@@ -57,7 +57,7 @@ function verdictOf({ pass }) {
   return pass ? 'reached' : '**not reached**';
 }
 
-/** As GitHub makes them of headings. */
+/** The anchor that GitHub makes of a heading. */
 function anchorOf(title) {
   const text = title.toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, '');
   return `#${text.replaceAll(' ', '-')}`;

@@ -1,4 +1,4 @@
-/** What the benches share: options, a workspace, a client of the server. */
+/** Shared by the benches: the runner, a workspace, a client of the server. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -19,7 +19,7 @@ import { refusedIn, tableOf } from './statistics.mjs';
 
 const { pathsOf } = await loadPaths();
 
-/** Where the core keeps what, bundled from source. */
+/** The paths of the core, bundled from source. */
 async function loadPaths() {
   const input = join(import.meta.dirname, '../src/core/paths/paths.ts');
   const build = await rolldown({ input, platform: 'node' });
@@ -29,9 +29,9 @@ async function loadPaths() {
 }
 
 /**
- * Runs one bench and shows it, for people or for run.mjs.
- * @param measure gives a report, or several
- * @param more options of its own, as `parseArgs` has them
+ * Runs one bench and prints its reports, as tables or as JSON for run.mjs.
+ * @param measure returns one report or several
+ * @param more additional options, in the form of `parseArgs`
  */
 export async function runBench(defaultRuns, measure, more = {}) {
   const options = benchOptions(defaultRuns, more);
@@ -56,7 +56,7 @@ export function createWorkspace() {
     home,
     record: pathsOf(path, join(home, '.troupe')).record,
     env: { TROUPE_MAX_SPAWNS_PER_MINUTE: '100000' },
-    /** Writes a file beside the workspace; `mode` 0o755 makes a program. */
+    /** Writes a file next to the workspace; `mode` 0o755 makes a program. */
     file: (name, text, mode = 0o644) => {
       const file = join(base, name);
       writeFileSync(file, text);
@@ -98,18 +98,18 @@ export function writeStandIn(workspace, name = 'standin') {
   return program;
 }
 
-/** What a client passes on: nothing of our own session. */
+/** The environment of a server, without variables of this session. */
 export function cleanEnvironment(workspace) {
   return {
     PATH: process.env.PATH,
     HOME: workspace.home,
-    // The plugins of a bench are its own.
+    // The plugins of a bench need no consent of the user.
     TROUPE_TRUST: '1',
     ...workspace.env
   };
 }
 
-/** The server over stdio. Timestamps are taken when bytes arrive. */
+/** A client of the server over stdio. Times are of the arrival of bytes. */
 export class Client {
   #next = 0;
   #waiting = new Map();
@@ -133,14 +133,14 @@ export class Client {
     this.child.stdout.on('data', (chunk) => this.#receive(chunk));
   }
 
-  /** A request whose answer nobody waits for; gives its id. */
+  /** Sends a request without waiting for its answer. Returns its id. */
   start(method, params = {}) {
     this.#next += 1;
     this.send({ jsonrpc: '2.0', id: this.#next, method, params });
     return this.#next;
   }
 
-  /** The result of one request; `at` is when it had arrived. */
+  /** The result of one request; `at` is the time of its arrival. */
   async request(method, params = {}) {
     const { promise, ...settle } = deferred();
     this.#waiting.set(this.start(method, params), settle);
@@ -149,7 +149,7 @@ export class Client {
     return { result: message.result, at };
   }
 
-  /** The facts of a tool's answer, and the milliseconds until they came. */
+  /** The structured answer of a tool, and the milliseconds until it arrived. */
   async call(name, args = {}) {
     const from = performance.now();
     const { result, at } = await this.request('tools/call', {
@@ -205,18 +205,21 @@ export async function startServer(options, workspace, flags) {
   return client;
 }
 
-/** Calls back on each change in a folder until `done` says so; then: when. */
+/**
+ * Calls `done` on each change in a folder until it returns true, and returns
+ * the time of that call.
+ */
 export async function until(folder, done, timeoutMs = 20_000) {
   const { promise, resolve, reject } = deferred();
-  const look = () => done() && resolve(performance.now());
-  const watcher = watch(folder, look);
-  // An event may be lost between the look and the watch: look again.
-  const timer = setInterval(look, 50);
+  const check = () => done() && resolve(performance.now());
+  const watcher = watch(folder, check);
+  // `watch` may miss a change, so polls as well.
+  const timer = setInterval(check, 50);
   const limit = setTimeout(
     () => reject(new Error(`nothing happened in ${folder}`)),
     timeoutMs
   );
-  look();
+  check();
   try {
     return await promise;
   } finally {
@@ -226,7 +229,7 @@ export async function until(folder, done, timeoutMs = 20_000) {
   }
 }
 
-/** Milliseconds until a direct child of ours has ended. */
+/** Milliseconds until a child process has exited. */
 export async function timeChild(command, args, options) {
   const from = performance.now();
   const child = spawn(command, args, options);

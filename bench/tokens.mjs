@@ -1,6 +1,6 @@
 /**
- * What our tools cost the context of a client, per toolset, counted by a real
- * tokenizer from what a server answers: the same in every run.
+ * Counts the tokens that the tools of each toolset take in the context of a
+ * client, with a real tokenizer. The counts are the same in every run.
  */
 import { row } from './statistics.mjs';
 import { Client, createWorkspace, runBench } from './support.mjs';
@@ -13,19 +13,22 @@ const toolsets = ['spawn', 'runs', 'squad', 'council', 'orchestrator', 'all'];
 await runBench(1, async (options) => {
   const workspace = createWorkspace();
   try {
-    const standard = await told(options, workspace);
+    const standard = await offerOf(options, workspace);
     const others = [];
     for (const name of toolsets)
-      others.push([name, await told(options, workspace, '--toolsets', name)]);
-    others.push(['worker', await toldToWorker(options)]);
+      others.push([
+        name,
+        await offerOf(options, workspace, '--toolsets', name)
+      ]);
+    others.push(['worker', await workerOffer(options)]);
     return reportOf(standard, others);
   } finally {
     workspace.remove();
   }
 });
 
-/** What a server says of itself: its instructions and its tools. */
-async function told(options, workspace, ...flags) {
+/** The instructions and the tools of a server. */
+async function offerOf(options, workspace, ...flags) {
   const client = new Client(options, workspace, flags);
   const { result } = await client.request('initialize', {
     protocolVersion: '2025-11-25',
@@ -37,13 +40,13 @@ async function told(options, workspace, ...flags) {
   return { instructions: result.instructions, tools };
 }
 
-/** Its server serves it alone, and there has to be one. */
-async function toldToWorker(options) {
+/** The server of a worker needs an existing worker. */
+async function workerOffer(options) {
   const stage = await startStage(options, 'process');
   try {
     const id = await stage.create('Ada');
     const flags = ['--toolsets', 'worker', '--agent-id', id];
-    const worker = await told(options, stage.workspace, ...flags);
+    const worker = await offerOf(options, stage.workspace, ...flags);
     await stage.end(id);
     return worker;
   } finally {

@@ -1,4 +1,4 @@
-/** How soon a worker has a task: one that waits, and one in a tmux pane. */
+/** Measures the delivery of tasks to a waiting worker, and to a tmux pane. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -11,7 +11,7 @@ const deliveries = 200;
 const typed = 60;
 const pastEvents = 1000;
 
-/** From the call that enqueues to the answer of a waiting worker's server. */
+/** Milliseconds from `task_enqueue` to the answer for a waiting worker. */
 export async function measureDelivery(options, startMaster) {
   const workspace = createWorkspace();
   try {
@@ -44,8 +44,8 @@ export async function measureDelivery(options, startMaster) {
 }
 
 /**
- * From the call that enqueues until the program in a pane says that it has
- * the task, by the clock in the worker's log; undefined without tmux.
+ * Milliseconds from `task_enqueue` to the first event of the program in a
+ * pane, by the clock of the worker's log; undefined without tmux.
  */
 export async function measurePane(options) {
   if (!hasTmux()) return undefined;
@@ -59,12 +59,12 @@ export async function measurePane(options) {
       const from = Date.now();
       const task = { task_id: `now-${index}`, payload: 'say hello' };
       await stage.master.call('task_enqueue', { agent_id: id, task });
-      const told = (what) =>
+      const eventWith = (matches) =>
         eventsIn(folder).find(
-          ({ task_id, ...event }) => task_id === task.task_id && what(event)
+          ({ task_id, ...event }) => task_id === task.task_id && matches(event)
         );
-      await until(folder, () => told(({ done }) => done));
-      const first = told(({ by }) => by !== 'troupe');
+      await until(folder, () => eventWith(({ done }) => done));
+      const first = eventWith(({ by }) => by !== 'troupe');
       samples.push(Date.parse(first.at) - from);
     }
     await stage.end(id);

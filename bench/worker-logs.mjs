@@ -1,6 +1,6 @@
 /**
- * Makes workers whose logs are long, with the core's own classes, so that
- * their files are what servers would have left.
+ * Creates workers with long logs by the classes of the core, so that the files
+ * are the same as those of a server.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ const source = join(import.meta.dirname, '..', 'src');
 const eventsOfTask = 10;
 const tasksAtOnce = 100;
 
-/** The parts that write, bundled from source. */
+/** The classes that write, bundled from source. */
 async function loadCore(workspace) {
   const entry = workspace.file(
     'worker-core.mjs',
-    `export { WorkerStore } from '${source}/core/orchestrator/worker-store.ts';
-export { thisWitness } from '${source}/adapters/child-process/processes.ts';
+    `export { WorkerStore } from '${source}/core/orchestrator/queue/worker-store.ts';
+export { processLiveness } from '${source}/adapters/child-process/processes.ts';
 `
   );
   const file = join(workspace.base, 'workers.mjs');
@@ -26,12 +26,12 @@ export { thisWitness } from '${source}/adapters/child-process/processes.ts';
   return import(pathToFileURL(file).href);
 }
 
-/** What makes workers, each in a workspace of its own. */
+/** Returns a function that creates workers, each in its own workspace. */
 export async function workerMaker(workspace) {
-  const { WorkerStore, thisWitness } = await loadCore(workspace);
+  const { WorkerStore, processLiveness } = await loadCore(workspace);
   /**
-   * A worker that has told so much and waits for work; as long as we live, it
-   * seems to be about to start.
+   * Creates a worker with `events` events that waits for work. While this
+   * process runs, the worker looks as if it were starting.
    * @returns its id
    */
   return async ({ path, record }, events) => {
@@ -39,12 +39,15 @@ export async function workerMaker(workspace) {
       agents: join(path, '.agents', 'agents'),
       run: join(path, '.agents', 'run')
     };
-    const store = new WorkerStore({ record, shared }, thisWitness());
+    const store = new WorkerStore({ record, shared }, processLiveness());
     const request = { role: 'You do what the tasks say.', env: {} };
     const prepare = (folder) => {
       const start = folder.start(1);
       mkdirSync(start, { recursive: true });
-      writeFileSync(join(start, 'owner'), JSON.stringify(thisWitness().self));
+      writeFileSync(
+        join(start, 'owner'),
+        JSON.stringify(processLiveness().self)
+      );
       writeFileSync(join(start, 'starting'), '');
     };
     const { meta, log } = store.create(metaOf(path), request, prepare);

@@ -1,10 +1,10 @@
-/** Workers of the rehearsal engine, in the background or in a tmux of ours. */
+/** Workers of the rehearsal engine, in the background or in a private tmux. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWorkspace, startServer } from './support.mjs';
 
-/** A workspace whose workers run on `backend`, and a master for it. */
+/** A workspace whose workers run on `backend`, and its master. */
 export async function startStage(options, backend) {
   const workspace = createWorkspace();
   workspace.env = { TMUX_TMPDIR: workspace.base };
@@ -38,7 +38,7 @@ export function hasTmux() {
   return spawnSync('tmux', ['-V']).status === 0;
 }
 
-/** Milliseconds of processor time so far, by what the processes are. */
+/** Milliseconds of processor time so far, by the kind of process. */
 export function cpuMsOf(workspace) {
   const spent = { servers: 0, programs: 0 };
   for (const pid of readdirSync('/proc').filter((name) => /^\d/.test(name))) {
@@ -66,7 +66,7 @@ function textOf(pid, name) {
   }
 }
 
-/** It ends with its last pane by itself, as a rule. */
+/** Kills the tmux server, which usually exits with its last pane. */
 function endTmux({ env }) {
   const { TMUX, ...rest } = process.env;
   spawnSync('tmux', ['kill-server'], { env: { ...rest, ...env } });

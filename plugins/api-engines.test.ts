@@ -1,22 +1,26 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type ApiTask, readApiEvent } from '../src/core/engines/api-task.ts';
-import { execute } from '../src/core/engines/execute.ts';
-import type { ApiEngine, Reply } from '../src/plugin.ts';
-import { events, sends } from '../src/testing/provider-fake/answers.ts';
 import {
-  type ApiName,
-  apiEngines
-} from '../src/testing/provider-fake/asked.ts';
+  type ApiTask,
+  readApiEvent
+} from '../src/core/engines/api/api-task.ts';
+import { execute } from '../src/core/engines/api/execute.ts';
+import type { ApiEngine, Reply } from '../src/plugin/plugin.ts';
+import { events, sends } from '../test/provider-fake/answers.ts';
+import { type ApiName, apiEngines } from '../test/provider-fake/asked.ts';
 import {
   type ProviderFake,
   startProviderFake
-} from '../src/testing/provider-fake/fake.ts';
-import { splitVersion, withoutVersion, withVersion } from './base-url.ts';
+} from '../test/provider-fake/fake.ts';
 import claudeApi from './claude-api.ts';
 import gemini from './gemini.ts';
 import grok from './grok.ts';
 import mistral from './mistral.ts';
 import openai from './openai.ts';
+import {
+  splitVersion,
+  withoutVersion,
+  withVersion
+} from './shared/api-requests.ts';
 
 const engines: Record<ApiName, ApiEngine> = {
   grok,
@@ -81,7 +85,7 @@ const reasoning = {
 };
 
 test.each(['grok', 'openai'] as const)(
-  '%s: thoughts are no part of the answer',
+  '%s: thoughts are not part of the answer',
   async (name) => {
     const said = message({ type: 'output_text', text: 'Two.' });
     const answer = { status: 'completed', output: [reasoning, said] };
@@ -124,7 +128,7 @@ test.each([
   }
 );
 
-test('grok: a key in an event is taken out before its words are cut', async () => {
+test('grok: a key in an event is redacted before the message is cut', async () => {
   const { key = '' } = fakes.get('grok') ?? {};
   const message = `${'w'.repeat(940)} ${key} ${'v'.repeat(100)}`;
   const { failure } = await ask('grok', true, { type: 'error', message });
@@ -133,7 +137,7 @@ test('grok: a key in an event is taken out before its words are cut', async () =
   expect(failure?.message).toContain('www [redacted] v');
 });
 
-test('gemini: a prompt that is blocked is refused content', async () => {
+test('gemini: a blocked prompt is reported as refused content', async () => {
   const answer = { promptFeedback: { blockReason: 'SAFETY' } };
   for (const stream of [true, false])
     expect(await ask('gemini', stream, answer)).toMatchObject({
@@ -145,7 +149,7 @@ test('gemini: a prompt that is blocked is refused content', async () => {
     });
 });
 
-test('mistral: of an answer in parts, the text counts', async () => {
+test('mistral: only the text of an answer in parts is kept', async () => {
   const content = [
     { type: 'thinking', thinking: [{ type: 'text', text: 'Hm.' }] },
     { type: 'text', text: 'Two.' }
@@ -172,7 +176,7 @@ test('mistral: of an answer in parts, the text counts', async () => {
   });
 });
 
-test('claude-api: thoughts are no part of the answer, the cache is of the prompt', async () => {
+test('claude-api: thoughts are not part of the answer, and cached tokens are part of the prompt', async () => {
   const answer = {
     type: 'message',
     role: 'assistant',
@@ -228,7 +232,7 @@ test.each(apiEngines)(
   }
 );
 
-test('an address is given the version that it lacks', () => {
+test('an address without a version gets one', () => {
   expect(withVersion('https://a.example', 'v1')).toBe('https://a.example/v1');
   expect(withVersion('https://a.example/x/', 'v1')).toBe('https://a.example/x');
   expect(withoutVersion('https://a.example/v1/', 'v1')).toBe(

@@ -1,16 +1,15 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { ApiEngine, Failure, Reply } from '../src/plugin.ts';
-import { withoutVersion } from './base-url.ts';
-import { count, record, records, text, tokens } from './json-fields.ts';
-import { messagesOf } from './messages.ts';
+import type { ApiEngine, Failure, Reply } from '../src/plugin/plugin.ts';
+import { messagesOf, withoutVersion } from './shared/api-requests.ts';
+import { count, record, records, text, tokens } from './shared/json-fields.ts';
 
-/** The API wants a limit; this one is within that of every current model. */
+/** The API requires a limit; every current model accepts this one. */
 const maximumTokens = 32_000;
-/** The SDK's own limit would end long answers; the host has one. */
+/** The SDK's own limit would end long answers; the host has its own. */
 const noTimeoutMs = 2 ** 31 - 1;
 
-/** Named, so that no variable leads the SDK and the key elsewhere. */
-const usual = 'https://api.anthropic.com';
+/** Set, so that no variable redirects the SDK and with it the key. */
+const defaultUrl = 'https://api.anthropic.com';
 
 /** Anthropic's models by API; for work on files there is `claude`. */
 export default {
@@ -38,26 +37,26 @@ export default {
       fetch,
       maxRetries: 0,
       timeout: noTimeoutMs,
-      // It would print what it cannot read.
+      // The SDK would print responses that it cannot parse.
       logLevel: 'off',
-      baseURL: withoutVersion(baseUrl ?? usual, 'v1')
+      baseURL: withoutVersion(baseUrl ?? defaultUrl, 'v1')
     });
     const messages = new Messages(client);
-    const asked = {
+    const parameters = {
       model: request.model,
       max_tokens: maximumTokens,
       messages: messagesOf(request),
       ...(request.systemPrompt ? { system: request.systemPrompt } : {})
     };
     if (!request.stream)
-      return readMessage(await messages.create(asked, { signal }));
-    const stream = messages.stream(asked, { signal });
+      return readMessage(await messages.create(parameters, { signal }));
+    const stream = messages.stream(parameters, { signal });
     stream.on('text', onText);
     return readMessage(await stream.finalMessage());
   }
 } satisfies ApiEngine;
 
-/** @throws TypeError when it is no answer of this API */
+/** @throws TypeError if the message is not a response of this API */
 function readMessage(message: Message): Reply {
   const { content, model, usage, stop_reason } = { ...message };
   if (!Array.isArray(content))
@@ -96,14 +95,14 @@ function failureOf(reason: string): Failure | undefined {
   }
 }
 
-/** Cached tokens are counted apart, but were part of the prompt. */
+/** The API counts cached tokens separately; they are part of the prompt. */
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
-  const told = record(value);
-  const cachedTokens = count(told.cache_read_input_tokens);
+  const counts = record(value);
+  const cachedTokens = count(counts.cache_read_input_tokens);
   const prompt =
-    count(told.input_tokens) +
-    count(told.cache_creation_input_tokens) +
+    count(counts.input_tokens) +
+    count(counts.cache_creation_input_tokens) +
     cachedTokens;
-  const usage = tokens(prompt, count(told.output_tokens));
+  const usage = tokens(prompt, count(counts.output_tokens));
   return usage ? { usage, cachedTokens } : {};
 }

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { EngineRequest, McpServer, Surroundings } from '../src/plugin.ts';
+import type {
+  EngineRequest,
+  McpServer,
+  Surroundings
+} from '../src/plugin/plugin.ts';
 import claude from './claude.ts';
 
 const request: EngineRequest = {
@@ -30,7 +34,7 @@ function connect(changes: Partial<Surroundings> = {}) {
 }
 
 describe('a connection', () => {
-  test('is the one server there is, its tools used without asking', () => {
+  test('is the only server, and its tools need no confirmation', () => {
     expect(connect().args).toEqual([
       '--mcp-config=/private/mcp.json',
       '--strict-mcp-config',
@@ -38,7 +42,7 @@ describe('a connection', () => {
     ]);
   });
 
-  test('is in a file, as the server may be given what is secret', () => {
+  test('is in a file, because the server may get secret variables', () => {
     const { files } = connect();
     expect(Object.keys(files ?? {})).toEqual(['mcp.json']);
     expect(JSON.parse(files?.['mcp.json'] ?? '')).toEqual({
@@ -55,11 +59,11 @@ describe('a connection', () => {
     });
   });
 
-  test('keeps a call that lasts in the foreground', () => {
+  test('keeps a long call in the foreground', () => {
     expect(connect().env).toEqual({ CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS: '0' });
   });
 
-  test('answers in a terminal whether all permissions may be skipped', () => {
+  test('accepts in a terminal that all permissions are skipped', () => {
     const { args, files } = connect({ inTerminal: true });
     expect(args.at(-1)).toBe('--settings=/private/settings.json');
     expect(JSON.parse(files?.['settings.json'] ?? '')).toEqual({
@@ -67,7 +71,7 @@ describe('a connection', () => {
     });
   });
 
-  test('hands a key to a terminal so that nobody is asked about it', () => {
+  test('passes a key to a terminal so that no prompt asks for it', () => {
     const { env, files } = connect({
       inTerminal: true,
       request: { ...request, access: 'read' },
@@ -82,7 +86,7 @@ describe('a connection', () => {
     });
   });
 
-  test('has no settings where nothing would be asked', () => {
+  test('has no settings if Claude would ask no question', () => {
     const { args, env, files } = connect({
       inTerminal: true,
       request: { ...request, access: 'write' }
@@ -96,7 +100,7 @@ describe('a connection', () => {
 describe('in a terminal', () => {
   const { interactive } = claude;
 
-  test('the prompt is the last argument, and never a flag', () => {
+  test('the prompt is the last argument and never a flag', () => {
     expect(interactive.args(request)).toEqual([
       '--model',
       'sonnet',
@@ -126,7 +130,7 @@ describe('in a terminal', () => {
     ]);
   });
 
-  test('a system prompt has its flag, but where a session continues', () => {
+  test('a system prompt has its flag, unless a session continues', () => {
     const briefed = { ...request, model: 'opus', systemPrompt: 'Be brief.' };
     expect(interactive.args(briefed).slice(-4, -1)).toEqual([
       '--append-system-prompt',
@@ -141,7 +145,7 @@ describe('in a terminal', () => {
     ]);
   });
 
-  test('it neither asks about the directory nor updates itself', () => {
+  test('Claude neither asks about the directory nor updates itself', () => {
     expect(interactive.env()).toEqual({
       CLAUDE_CODE_SANDBOXED: '1',
       DISABLE_AUTOUPDATER: '1'

@@ -5,8 +5,8 @@ import type {
   Interactive,
   McpServer,
   Surroundings
-} from '../src/plugin.ts';
-import { briefedPrompt, briefsByPrompt } from './brief.ts';
+} from '../src/plugin/plugin.ts';
+import { briefedPrompt, briefsByPrompt } from './shared/brief.ts';
 
 /** Claude's own tools, by access. */
 export function tools(access: Access): string[] {
@@ -15,7 +15,7 @@ export function tools(access: Access): string[] {
   return access === 'full' ? ['Bash', ...editing] : editing;
 }
 
-/** One server and no other, whatever the user and the project have. */
+/** Connects this server only, whatever servers user and project have. */
 export function connect(
   server: McpServer,
   directory: string,
@@ -26,7 +26,7 @@ export function connect(
     type: 'stdio',
     ...{ command, args, env },
     timeout: 1000 * callSeconds,
-    // Else the model has to search for the tools first.
+    // Otherwise the model has to search for the tools first.
     alwaysLoad: true
   };
   const names = server.tools.map((tool) => `mcp__${name}__${tool}`);
@@ -34,14 +34,14 @@ export function connect(
   const hasAnswers = Object.keys(answers).length > 0;
   return {
     args: [
-      // With "=", as these flags swallow all words after them.
+      // With "=", because these flags consume all words after them.
       `--mcp-config=${join(directory, 'mcp.json')}`,
       '--strict-mcp-config',
       `--allowedTools=${names.join(',')}`,
       ...(hasAnswers ? [`--settings=${join(directory, 'settings.json')}`] : [])
     ],
     env: {
-      // Calls that last are else moved to the background, and answered later.
+      // Otherwise long calls are moved to the background and answered later.
       CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS: '0',
       ...(surroundings.inTerminal ? keyFor(surroundings) : {})
     },
@@ -52,14 +52,14 @@ export function connect(
   };
 }
 
-/** Nobody is there to answer it: what would ask is refused, or given. */
+/** No person can answer its questions: every request is refused or granted. */
 export const interactive = {
   args(request) {
     const { access, model, sessionId, systemPrompt } = request;
     return [
       ...['--model', model ?? 'sonnet'],
-      // Here the first request does not wait for the server. A model that has
-      // this tool is told that others come, and can wait for them.
+      // In a terminal, the first request does not wait for the server. With
+      // ToolSearch, a model learns that more tools follow, and can wait.
       ...['--tools', ['ToolSearch', ...tools(access)].join(',')],
       ...permissions(access),
       ...(systemPrompt && !briefsByPrompt(request)
@@ -71,8 +71,8 @@ export const interactive = {
   },
 
   env: () => ({
-    // It asks of a new directory whether it is trusted, which `-p` does not:
-    // the host decides where agents work.
+    // Otherwise Claude asks whether a new directory is trusted, which `-p`
+    // does not: the host decides where agents work.
     CLAUDE_CODE_SANDBOXED: '1',
     DISABLE_AUTOUPDATER: '1'
   })
@@ -80,18 +80,18 @@ export const interactive = {
 
 function permissions(access: Access): string[] {
   if (access === 'full') return ['--dangerously-skip-permissions'];
-  // "acceptEdits" asks before all that is not in the directory.
+  // "acceptEdits" asks before any action outside the directory.
   const edits = access === 'write' ? ['--allowedTools=Edit(./**)'] : [];
   return ['--permission-mode', 'dontAsk', ...edits];
 }
 
-/** Settings that answer what it asks in a terminal alone. */
+/** Settings that answer the questions Claude asks only in a terminal. */
 function answersFor({ request, environment }: Surroundings): object {
   return {
     ...(request.access === 'full'
       ? { skipDangerousModePermissionPrompt: true }
       : {}),
-    // A key in ANTHROPIC_API_KEY is used by `-p`, and asked about here.
+    // `-p` uses a key in ANTHROPIC_API_KEY; a terminal asks about it first.
     ...(environment.ANTHROPIC_API_KEY
       ? { apiKeyHelper: `printf %s "$${KEY}"` }
       : {})

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { EngineRequest, Reply } from '../src/plugin.ts';
+import type { EngineRequest, Reply } from '../src/plugin/plugin.ts';
 import claude from './claude.ts';
 
 const request: EngineRequest = {
@@ -23,7 +23,7 @@ function read(...events: unknown[]): Reply {
 }
 
 describe('arguments', () => {
-  test('a full run may use every tool and is asked nothing', () => {
+  test('a full run may use every tool without being asked', () => {
     expect(claude.args(request).join(' ')).toBe(
       '-p --output-format stream-json --verbose --model sonnet' +
         ' --tools Bash,Read,Write,Edit,Glob,Grep' +
@@ -46,14 +46,14 @@ describe('arguments', () => {
   });
 
   test.each(['haiku', 'opus', 'claude-sonnet-5-5'])(
-    'passes the model %s on as it is',
+    'the model %s is passed on unchanged',
     (model) => {
       const args = claude.args({ ...request, model });
       expect(args[args.indexOf('--model') + 1]).toBe(model);
     }
   );
 
-  test('a session id cannot smuggle in a flag', () => {
+  test('a session id cannot add a flag', () => {
     const args = claude.args({ ...request, sessionId: '--verbose' });
     expect(args.at(-1)).toBe('--resume=--verbose');
   });
@@ -72,7 +72,7 @@ describe('arguments', () => {
     expect(claude.stdin(briefed)).toBe(`${systemPrompt}\n\nSay hi`);
   });
 
-  test('so does one for a session, which would keep its first for ever', () => {
+  test('so does a system prompt for a session, which would keep its first one', () => {
     const briefed = { ...request, sessionId: '1', systemPrompt: 'Be brief.' };
     expect(claude.args(briefed)).not.toContain('--append-system-prompt');
     expect(claude.stdin(briefed)).toBe('Be brief.\n\nSay hi');
@@ -84,7 +84,7 @@ describe('environment', () => {
     vi.unstubAllEnvs();
   });
 
-  test('passes an address on; retries are few unless the user chose their number', () => {
+  test('an address is passed on, and retries are few unless the user sets their number', () => {
     vi.stubEnv('CLAUDE_CODE_MAX_RETRIES', undefined);
     expect(claude.env.set(request)).toEqual({ CLAUDE_CODE_MAX_RETRIES: '2' });
     vi.stubEnv('CLAUDE_CODE_MAX_RETRIES', '7');
@@ -95,7 +95,7 @@ describe('environment', () => {
     });
   });
 
-  test('root is called a sandbox only where permissions are skipped', () => {
+  test('root counts as a sandbox only if permissions are skipped', () => {
     const asRoot = { ...request, asRoot: true };
     expect(claude.env.set(asRoot)).toHaveProperty('IS_SANDBOX', '1');
     expect(claude.env.set({ ...asRoot, access: 'read' })).not.toHaveProperty(
@@ -103,7 +103,7 @@ describe('environment', () => {
     );
   });
 
-  test('nothing of an outer Claude session is kept', () => {
+  test('no variable of an outer Claude session is kept', () => {
     for (const name of claude.env.keep) {
       const pattern = new RegExp(`^${name.replace('*', '.*')}$`);
       expect('CLAUDECODE').not.toMatch(pattern);
@@ -115,13 +115,35 @@ describe('environment', () => {
 
 test.each([
   ['Run the tests', 600],
-  ['Praise the latest contestant', 300]
+  ['Write a unit test', 600],
+  ['Testing is what it needs', 600],
+  ['Get it tested', 600],
+  ['Run pytest on src', 600],
+  ['Run vitest, then jest', 600],
+  ['Make python -m unittest pass', 600],
+  ['Run the testsuite', 600],
+  ['Mend test_utils.py', 600],
+  ['Look at src/core/fold.test.ts', 600],
+  ['Add TESTCASES', 600],
+  ['Praise the latest contestant', 300],
+  ['Attest to it, without protest, in this contest', 300],
+  ['The greatest testament', 300]
 ])('the time limit of "%s" is %i seconds', (prompt, seconds) => {
   expect(claude.timeoutSeconds(prompt)).toBe(seconds);
 });
 
+test.each([
+  ['error_max_turns', 'Reached maximum number of turns (3)'],
+  ['error_max_budget_usd', 'Reached maximum budget ($0.3)'],
+  ['error_max_turns', '']
+])('a result of %s is a budget that was reached', (subtype, said) => {
+  const event = { type: 'result', subtype, is_error: true, errors: [said] };
+  const { failure } = claude.read({ text: '', finished: false }, event);
+  expect(failure).toMatchObject({ code: 'budget' });
+});
+
 describe('reading events', () => {
-  test('shows the tool it uses, on one line of 120 characters', () => {
+  test('shows the tool in use, on one line of at most 120 characters', () => {
     const call = (command: string) => ({
       type: 'assistant',
       message: {
@@ -129,12 +151,15 @@ describe('reading events', () => {
       }
     });
     expect(read(call('npm test')).progress).toBe('Bash: npm test');
+    const content = [{ type: 'text', text: 'First.\nNow the parser.\n' }];
+    const said = { type: 'assistant', message: { content } };
+    expect(read(call('npm test'), said).progress).toBe('Now the parser.');
     const { progress } = read(call(`echo 1\n${'x'.repeat(200)}`));
     expect(progress).toMatch(/^Bash: echo 1 x+…$/);
     expect(progress).toHaveLength(120);
   });
 
-  test('shows a retry and what it comes after', () => {
+  test('shows a retry and its reason', () => {
     const retry = {
       type: 'system',
       subtype: 'api_retry',
@@ -163,7 +188,7 @@ describe('reading events', () => {
     });
   });
 
-  test('a resumed run costs what it cost itself, not its whole session', () => {
+  test('the cost of a resumed run excludes earlier runs of its session', () => {
     const resumed = {
       ...success,
       total_cost_usd: 5,
@@ -176,7 +201,7 @@ describe('reading events', () => {
     expect(read({ ...success, total_cost_usd: 5 }).costUsd).toBe(5);
   });
 
-  test('a later result takes the place of an earlier one', () => {
+  test('a later result replaces an earlier one', () => {
     expect(read(success, { ...success, result: 'more' }).text).toBe('more');
     expect(read(success, { ...success, result: '' }).text).toBe('hi');
     expect(read(success, broken)).toMatchObject({
@@ -185,7 +210,7 @@ describe('reading events', () => {
     });
   });
 
-  test('a failure stays one, whatever follows', () => {
+  test('a failure is final', () => {
     const failed = read(broken);
     expect(read(broken, success)).toEqual(failed);
     expect(read(broken, { ...success, result: undefined })).toEqual(failed);
@@ -202,7 +227,7 @@ describe('reading events', () => {
     expect(read(event)).toMatchObject({ finished: true, failure: {} });
   });
 
-  test('survives any event without touching what it was given', () => {
+  test('any event is read without an error and without a change of the reply', () => {
     const keys = fc.constantFrom(
       ...['type', 'subtype', 'message', 'content', 'usage', 'errors'],
       ...['result', 'permission_denials', 'model_usage_since_last_result']

@@ -4,34 +4,40 @@ import type {
   Failure,
   FailureCode,
   Reply
-} from '../src/plugin.ts';
-import { briefedPrompt, briefsByPrompt } from './brief.ts';
+} from '../src/plugin/plugin.ts';
 import { connect, interactive, tools } from './claude-worker.ts';
+import { briefedPrompt, briefsByPrompt } from './shared/brief.ts';
+import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
 import {
   beginning,
   count,
   type Fields,
   isCount,
   isRecord,
-  oneLine,
   record,
   records,
+  shortLine,
   text,
   tokens,
   toolCall
-} from './json-fields.ts';
+} from './shared/json-fields.ts';
 
 const vertex = [
   ...['ANTHROPIC_VERTEX_*', 'CLOUD_ML_REGION', 'VERTEX_REGION_*'],
   ...['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_PROJECT']
 ];
 
+/** Matches `pytest` and `test_utils.py`, but not `latest contest`. */
+const speaksOfTests =
+  /(?<![a-z])((py|vi|unit|doc)?tests?(ing|ed|er|suites?|cases?)?|jest)(?![a-z])/i;
+
 /** Claude Code. Reads CLAUDE.md, else AGENTS.md, from its directory. */
 export default {
   kind: 'cli',
   name: 'claude',
   label: 'Claude',
-  description: 'General coding and analysis. Reads, writes and runs commands.',
+  description:
+    'Complex reasoning, code review, coding. Reads, writes, runs commands.',
   command: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
   models: {
@@ -41,7 +47,7 @@ export default {
   },
   access: { read: 'enforced', write: 'enforced', full: 'enforced' },
   resumes: true,
-  timeoutSeconds: (prompt) => (/\btest(s|ing)?\b/i.test(prompt) ? 600 : 300),
+  timeoutSeconds: (prompt) => (speaksOfTests.test(prompt) ? 600 : 300),
   tools: (access) => tools(access).join(', '),
 
   args(request) {
@@ -78,11 +84,11 @@ export default {
       CLAUDE_CODE_USE_FOUNDRY: ['ANTHROPIC_FOUNDRY_*', 'AZURE_*']
     },
     set: ({ access, asRoot, baseUrl }) => ({
-      // Its own ten retries are minutes of silence. `set` wins over `keep`,
-      // so what the user chose is looked up here.
+      // Its default of ten retries takes minutes of silence. `set` overrides
+      // `keep`, so the user's own value is read here.
       CLAUDE_CODE_MAX_RETRIES: process.env.CLAUDE_CODE_MAX_RETRIES ?? '2',
       ...(baseUrl ? { ANTHROPIC_BASE_URL: baseUrl } : {}),
-      // Root may skip permissions only where it says it is a sandbox.
+      // Claude lets root skip permissions only in a declared sandbox.
       ...(asRoot && access === 'full' ? { IS_SANDBOX: '1' } : {})
     })
   },
@@ -91,6 +97,7 @@ export default {
     const line = record(event);
     if (line.type === 'system') return readSystem(reply, line);
     if (line.type === 'assistant') return readAssistant(reply, line);
+    if (line.type === 'user') return readToolResult(reply, line);
     return line.type === 'result' ? readResult(reply, line) : reply;
   },
 
@@ -114,27 +121,45 @@ export default {
 
 function permissions(access: Access): string[] {
   if (access === 'full') return ['--dangerously-skip-permissions'];
-  // "plan" would do for reading too, but reads outside of the directory.
+  // "plan" would suit reading too, but it reads outside the directory.
   return ['--permission-mode', access === 'write' ? 'acceptEdits' : 'dontAsk'];
 }
 
 function readSystem(reply: Reply, line: Fields): Reply {
-  if (line.subtype === 'init') return { ...reply, ...beginning(line) };
+  if (line.subtype === 'init')
+    return reportingEdits({ ...reply, ...beginning(line) });
   if (line.subtype !== 'api_retry') return reply;
   const attempt = `${count(line.attempt)}/${count(line.max_retries)}`;
   const why = count(line.error_status) || text(line.error) || 'an error';
-  return { ...reply, progress: oneLine(`retry ${attempt} after ${why}`) };
+  return { ...reply, progress: shortLine(`retry ${attempt} after ${why}`) };
 }
 
 function readAssistant(reply: Reply, line: Fields): Reply {
   const blocks = records(record(line.message).content);
-  const call = blocks.findLast((block) => block.type === 'tool_use');
-  if (!call) return reply;
-  return { ...reply, progress: toolCall(call.name, call.input) };
+  const calls = blocks.filter((block) => block.type === 'tool_use');
+  const call = calls.at(-1);
+  if (!call) {
+    const said = blocks.findLast((block) => block.type === 'text');
+    const progress = shortLine(
+      text(said?.text).trim().split('\n').at(-1) ?? ''
+    );
+    return progress === '' ? reply : { ...reply, progress };
+  }
+  const called = { ...reply, progress: toolCall(call.name, call.input) };
+  return calls.reduce<Reply>(
+    (seen, { name }) => withCall(seen, text(name), tools('write')),
+    called
+  );
+}
+
+/** Only a completed edit comes with its patch. */
+function readToolResult(reply: Reply, line: Fields): Reply {
+  const { filePath, structuredPatch } = record(line.tool_use_result);
+  return structuredPatch ? withEdits(reply, [text(filePath)]) : reply;
 }
 
 function readResult(reply: Reply, line: Fields): Reply {
-  // There may be several results. What has failed stays failed.
+  // There may be several results. A failure is final.
   if (reply.finished && reply.failure) return reply;
   const sessionId = text(line.session_id);
   const usage = readUsage(line.usage);
@@ -155,7 +180,7 @@ function readResult(reply: Reply, line: Fields): Reply {
   };
 }
 
-/** A result is a success only when every part of it says so. */
+/** A result is a success only if none of its fields reports a failure. */
 function readFailure(line: Fields): Failure | undefined {
   const errors = Array.isArray(line.errors) ? line.errors : [];
   const said = text(line.result) || errors.map(text).find(Boolean) || '';
@@ -165,27 +190,32 @@ function readFailure(line: Fields): Failure | undefined {
   const refused = line.stop_reason === 'refusal';
   const isError = line.is_error !== false && line.is_error !== undefined;
   if (refused || isError || line.subtype !== 'success') {
-    const code = codeOfText(`${said} status ${count(line.api_error_status)}`);
+    const code = BUDGETS.includes(text(line.subtype))
+      ? 'budget'
+      : codeOfText(`${said} status ${count(line.api_error_status)}`);
     return {
       code: refused ? 'content_refused' : (code ?? 'provider_error'),
-      message: oneLine(said, 500) || 'Claude stopped with an error.'
+      message: shortLine(said, 500) || 'Claude stopped with an error.'
     };
   }
   if (typeof line.result === 'string') return undefined;
   return { code: 'bad_output', message: 'Claude ended without an answer.' };
 }
 
+const BUDGETS = ['error_max_budget_usd', 'error_max_turns'];
+
 function codeOfText(said: string): FailureCode | undefined {
   return CODES.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** Words of the CLI, the surest first. */
+/** Messages of the CLI, the most reliable first. */
 const CODES: [RegExp, FailureCode][] = [
   [/not logged in|run \/login|claude auth login/i, 'not_logged_in'],
   [/no conversation found|requires a valid session id/i, 'spawn_failed'],
   [/session id \S+ is already in use/i, 'session_busy'],
   [/cannot be used with root/i, 'permission_denied'],
   [/credit balance|quota|usage limit|hit your .{0,20}limit|billing/i, 'quota'],
+  [/reached maximum (budget|number of turns)/i, 'budget'],
   [/(api error:|status) 402\b/i, 'quota'],
   [/prompt is too long|context window|status 413/i, 'context_too_long'],
   [/selected model|model\b.{0,60} not found|status 404/i, 'model_not_found'],
@@ -206,7 +236,7 @@ function readUsage(value: unknown): Reply['usage'] {
   return tokens(prompt, count(usage.output_tokens));
 }
 
-/** The total counts earlier runs of a resumed session too, so it comes last. */
+/** The total is the last choice: it includes earlier runs of the session. */
 function readCost(line: Fields, earlier: number): number | undefined {
   const models = line.model_usage_since_last_result;
   if (!isRecord(models)) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { handedOn } from '../src/core/engines/environment.ts';
+import { inheritedVariables } from '../src/core/engines/environment.ts';
 import { builtinEngines, optionalEngines } from './index.ts';
 
 const aws = {
@@ -36,7 +36,7 @@ function cloudsOf(name: string, switches: Record<string, string> = {}) {
     (one) => one.name === name
   );
   if (engine?.kind !== 'cli') throw new Error(`${name} is no program`);
-  const given = handedOn(engine.env, {}, { ...clouds, ...switches });
+  const given = inheritedVariables(engine.env, {}, { ...clouds, ...switches });
   return Object.keys(given)
     .filter((name) => name in clouds)
     .sort();
@@ -74,7 +74,7 @@ test.each([
   ['claude', 'CLAUDE_CODE_USE_FOUNDRY', azure],
   ['gemini-cli', 'GOOGLE_GENAI_USE_VERTEXAI', google],
   ['gemini-cli', 'GOOGLE_GENAI_USE_GCA', google]
-])('%s with %s gets those of that cloud alone', (name, its, wanted) => {
+])('%s with %s gets the variables of that cloud only', (name, its, wanted) => {
   expect(cloudsOf(name, { [its]: '1' })).toEqual(Object.keys(wanted).sort());
   for (const other of programs.filter((one) => one !== name))
     expect(cloudsOf(other, { [its]: '1' })).toEqual([]);

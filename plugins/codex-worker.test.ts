@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { EngineRequest, McpServer, Surroundings } from '../src/plugin.ts';
+import type {
+  EngineRequest,
+  McpServer,
+  Surroundings
+} from '../src/plugin/plugin.ts';
 import codex from './codex.ts';
 
 const request: EngineRequest = {
@@ -45,16 +49,16 @@ describe('a connection', () => {
       '"emit_event"={"approval_mode"="approve"}}'
   ];
 
-  test('leaves nothing that limits it to the configuration of the user', () => {
+  test('sets every key that the user’s configuration could limit', () => {
     const setting = `mcp_servers.agents={${entry.join(',')}}`;
     expect(connect().args).toEqual(['-c', setting]);
   });
 
-  test('hands variables on by name, as all can read the arguments', () => {
+  test('passes variables by name, because every user can read arguments', () => {
     expect(connect().env).toEqual({ SECRET: 'x' });
   });
 
-  test('names a provider for a key that a terminal does not know of', () => {
+  test('names a provider for a key, which a terminal would ignore', () => {
     const environment = { CODEX_API_KEY: 'key' };
     expect(connect({ environment }).args.slice(2)).toEqual([
       '-c',
@@ -74,7 +78,7 @@ describe('a connection', () => {
 describe('in a terminal', () => {
   const { interactive } = codex;
 
-  test('the prompt is the last argument, and never a flag', () => {
+  test('the prompt is the last argument and never a flag', () => {
     expect(interactive.args(request)).toEqual([
       '--dangerously-bypass-approvals-and-sandbox',
       '-C',
@@ -93,15 +97,12 @@ describe('in a terminal', () => {
   test.each([
     ['read', 'read-only'],
     ['write', 'workspace-write']
-  ] as const)(
-    '%s access has its sandbox and asks nobody',
-    (access, sandbox) => {
-      const args = interactive.args({ ...request, access });
-      expect(args.slice(0, 4)).toEqual(['-s', sandbox, '-a', 'never']);
-    }
-  );
+  ] as const)('%s access has its sandbox and never asks', (access, sandbox) => {
+    const args = interactive.args({ ...request, access });
+    expect(args.slice(0, 4)).toEqual(['-s', sandbox, '-a', 'never']);
+  });
 
-  test('model, address and brief are given as for a run', () => {
+  test('model, address and brief are passed as for a run', () => {
     const args = interactive.args({
       ...request,
       model: 'm',
@@ -118,7 +119,7 @@ describe('in a terminal', () => {
     ]);
   });
 
-  test('a session continues, its brief before the prompt', () => {
+  test('a session continues, with its brief before the prompt', () => {
     const args = interactive.args({
       ...request,
       sessionId: '--last',
@@ -132,7 +133,7 @@ describe('in a terminal', () => {
     ]);
   });
 
-  test('a screen that asks how to sign in tells what is missing', () => {
+  test('a screen that asks how to sign in names what is missing', () => {
     const screen = '> 1. Sign in with ChatGPT\n  2. Sign in with Device Code';
     expect(codex.failure(screen)).toBe('not_logged_in');
   });

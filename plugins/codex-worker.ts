@@ -4,10 +4,10 @@ import type {
   Interactive,
   McpServer,
   Surroundings
-} from '../src/plugin.ts';
-import { briefedPrompt, briefsByPrompt } from './brief.ts';
+} from '../src/plugin/plugin.ts';
+import { briefedPrompt, briefsByPrompt } from './shared/brief.ts';
 
-/** A setting for one start. */
+/** Sets a key of config.toml for one start. */
 export function setting(name: string, value: string): string[] {
   return ['-c', `${name}=${tomlString(value)}`];
 }
@@ -18,8 +18,8 @@ export function sandbox({ access }: EngineRequest): string[] {
 }
 
 /**
- * A server of the same name in the user's configuration is not replaced but
- * overlaid, member by member, so everything that would limit ours is named.
+ * Codex merges this entry key by key with a server of the same name in the
+ * user's configuration, so every key that could limit our server is set.
  */
 export function connect(
   server: McpServer,
@@ -30,10 +30,10 @@ export function connect(
   const entry = table({
     command: tomlString(server.command),
     args: list(server.args),
-    // By name: arguments can be read by everybody on the machine.
+    // Passed by name: every user of the machine can read arguments.
     env_vars: list(Object.keys(server.env)),
     enabled: 'true',
-    // Else it works without, and the model only lacks the tools.
+    // Otherwise Codex starts without the server, and the model lacks tools.
     required: 'true',
     startup_timeout_sec: '60',
     tool_timeout_sec: String(server.callSeconds),
@@ -53,7 +53,7 @@ export function connect(
   };
 }
 
-/** Nobody is there to answer it. */
+/** No person can answer its questions. */
 export const interactive = {
   args(request) {
     const { access, baseUrl, cwd, model, sessionId, systemPrompt } = request;
@@ -66,11 +66,11 @@ export const interactive = {
       ...(systemPrompt && !briefsByPrompt(request)
         ? setting('developer_instructions', systemPrompt)
         : []),
-      // Else it asks whether the directory is trusted.
+      // Otherwise Codex asks whether the directory is trusted.
       '-c',
       `projects=${table({ [cwd]: table({ trust_level: tomlString('trusted') }) })}`,
       ...['-c', 'check_for_update_on_startup=false'],
-      // Codex counts in the user's configuration how often it showed one.
+      // Codex counts shown tooltips in the user's configuration.
       ...['-c', 'tui.show_tooltips=false'],
       ...(sessionId ? ['resume', '--', sessionId] : ['--']),
       briefedPrompt(request)
@@ -79,8 +79,8 @@ export const interactive = {
 } satisfies Interactive;
 
 /**
- * In a terminal it does not know of a key in a variable, and asks for a
- * login, unless a provider names the variable.
+ * In a terminal, Codex ignores a key in the environment and asks for a login,
+ * unless a provider names the variable.
  */
 function keyProvider({ environment, request }: Surroundings): string[] {
   if (!environment.CODEX_API_KEY) return [];
@@ -107,7 +107,7 @@ function list(values: string[]): string {
   return `[${values.map(tomlString).join(',')}]`;
 }
 
-/** JSON's escapes are TOML's, but for DEL and for halves of a character. */
+/** JSON's escapes are valid in TOML, except for DEL and lone surrogates. */
 function tomlString(value: string): string {
   const wellFormed = Buffer.from(value).toString();
   return JSON.stringify(wellFormed).replaceAll('\u007f', '\\u007f');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EngineRequest, Reply } from '../src/plugin.ts';
+import type { EngineRequest, Reply } from '../src/plugin/plugin.ts';
 import codex from './codex.ts';
 
 const request: EngineRequest = {
@@ -43,7 +43,7 @@ describe('arguments', () => {
     expect(args).not.toContain('--dangerously-bypass-approvals-and-sandbox');
   });
 
-  test('a session continues behind all options, its id never one itself', () => {
+  test('a session continues after all options, and its id is never an option', () => {
     const args = codex.args({ ...request, model: 'm', sessionId: '--last' });
     expect(args.slice(-6)).toEqual(['-m', 'm', 'resume', '--', '--last', '-']);
   });
@@ -81,7 +81,7 @@ describe('reading events', () => {
     expect(read(says('Done.'), completed, says('Late.')).text).toBe('Done.');
   });
 
-  test('remembers the thread it can continue', () => {
+  test('stores the id of the thread to continue', () => {
     const started = { type: 'thread.started', thread_id: 't1' };
     expect(read(started).sessionId).toBe('t1');
   });
@@ -98,7 +98,7 @@ describe('reading events', () => {
     });
   });
 
-  test('warnings and reconnects are progress, no failures', () => {
+  test('warnings and reconnects are progress, not failures', () => {
     const warning = {
       type: 'item.completed',
       item: { type: 'error', message: 'Old.' }
@@ -113,7 +113,7 @@ describe('reading events', () => {
     });
   });
 
-  test('shows what it does', () => {
+  test('shows the current action', () => {
     const start = (item: object) =>
       read({ type: 'item.started', item }).progress;
     expect(start({ type: 'command_execution', command: 'npm test' })).toBe(
@@ -127,7 +127,7 @@ describe('reading events', () => {
     );
   });
 
-  test('a failed turn keeps no answer and stays failed', () => {
+  test('a failed turn has no answer and stays failed', () => {
     const reply = read(says('Half'), failed);
     expect(reply).toEqual({
       text: '',
@@ -138,7 +138,7 @@ describe('reading events', () => {
     expect(read(says('Half'), completed, failed)).toEqual(reply);
   });
 
-  test('a failure without words is one all the same', () => {
+  test('a failure without a message is still a failure', () => {
     expect(read({ type: 'turn.failed' }).failure?.message).toBe(
       'Codex stopped with an error.'
     );
@@ -151,7 +151,7 @@ describe('reading events', () => {
     );
   });
 
-  test('survives any event without touching what it was given', () => {
+  test('any event is read without an error and without a change of the reply', () => {
     const keys = fc.constantFrom('type', 'item', 'error', 'message', 'usage');
     const field = fc.oneof(
       fc.jsonValue(),

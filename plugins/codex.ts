@@ -1,16 +1,22 @@
-import type { CliEngine, Failure, FailureCode, Reply } from '../src/plugin.ts';
-import { briefedPrompt, briefsByPrompt } from './brief.ts';
+import type {
+  CliEngine,
+  Failure,
+  FailureCode,
+  Reply
+} from '../src/plugin/plugin.ts';
 import { connect, interactive, sandbox, setting } from './codex-worker.ts';
+import { briefedPrompt, briefsByPrompt } from './shared/brief.ts';
+import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
 import {
   count,
   type Fields,
   isRecord,
-  oneLine,
   record,
+  shortLine,
   text,
   tokens
-} from './json-fields.ts';
-import { failedAgain } from './retries.ts';
+} from './shared/json-fields.ts';
+import { failedAgain } from './shared/retries.ts';
 
 /** OpenAI Codex CLI. Reads AGENTS.md from the working directory by itself. */
 export default {
@@ -23,7 +29,7 @@ export default {
   access: { read: 'enforced', write: 'enforced', full: 'enforced' },
   resumes: true,
   timeoutSeconds: 300,
-  // It tries for 25 s, and for ever where there is no network.
+  // Codex retries for 25 s, and without limit if there is no network.
   retrySeconds: 6,
   tools: (access) => (access === 'full' ? 'all' : `sandbox ${access}`),
 
@@ -32,8 +38,8 @@ export default {
     return [
       'exec',
       '--json',
-      // The host decides where agents work; the directory need not be a
-      // repository for that.
+      // The host decides where agents work, so the directory need not be a
+      // repository.
       '--skip-git-repo-check',
       ...sandbox(request),
       ...['-C', cwd],
@@ -42,7 +48,7 @@ export default {
       ...(systemPrompt && !briefsByPrompt(request)
         ? setting('developer_instructions', systemPrompt)
         : []),
-      // Options are refused after this word, and "--" keeps an id from being
+      // Options after "resume" are rejected, and "--" keeps an id from being
       // taken for one.
       ...(sessionId ? ['resume', '--', sessionId] : []),
       '-'
@@ -58,8 +64,8 @@ export default {
       'CODEX_CA_CERTIFICATE',
       'CODEX_HOME',
       'CODEX_SQLITE_HOME',
-      // Codex itself takes CODEX_API_KEY alone; these are for providers in
-      // the user's config.toml, which names the variable of its key.
+      // Codex itself reads only CODEX_API_KEY. The others are for providers in
+      // the user's config.toml, which names the variable with the key.
       'AZURE_OPENAI_*',
       'OPENAI_*',
       'OPENROUTER_API_KEY'
@@ -75,7 +81,7 @@ export default {
       case 'item.completed':
         return readItem(reply, event.type, record(event.item));
       case 'error':
-        return readNotice(reply, personal(text(event.message)));
+        return readNotice(reply, innerMessage(text(event.message)));
       case 'turn.completed':
         return completed(reply, event.usage);
       case 'turn.failed':
@@ -96,7 +102,7 @@ export default {
     help: [['exec', '--help']],
     login: {
       args: ['login', 'status'],
-      // It knows nothing of a key in the environment.
+      // The command ignores a key in the environment.
       read({ exitCode, stdout, stderr }) {
         const said = `${stdout}\n${stderr}`;
         if (/not logged in/i.test(said)) return 'not logged in';
@@ -109,25 +115,26 @@ export default {
 } satisfies CliEngine;
 
 function started(reply: Reply, sessionId: string): Reply {
-  return sessionId ? { ...reply, sessionId } : reply;
+  return reportingEdits(sessionId ? { ...reply, sessionId } : reply);
 }
 
-/** What ends a turn is `turn.failed`; before it come attempts. */
+/** A notice ends nothing: Codex retries until `turn.failed`. */
 function readNotice(reply: Reply, said: string): Reply {
   const shown = withProgress(reply, said);
   if (!/^reconnecting/i.test(said)) return shown;
   const code = codeOfText(said) ?? 'provider_error';
-  return failedAgain(shown, { code, message: oneLine(said, 500) });
+  return failedAgain(shown, { code, message: shortLine(said, 500) });
 }
 
 function readItem(before: Reply, moment: string, item: Fields): Reply {
-  // Only a warning, such as of another way to connect.
+  // An item of this type is only a warning, such as about the connection.
   if (item.type === 'error') return withProgress(before, text(item.message));
-  const { retrying: _, ...reply } = before;
+  const { retrying: _, ...rest } = before;
+  const reply = withCall(rest, text(item.type), reported);
   switch (item.type) {
     case 'agent_message': {
       const said = item.text;
-      // After the end nothing is an answer any more.
+      // A message after the end of the turn is not the answer.
       if (moment !== 'item.completed' || reply.finished) return reply;
       return typeof said === 'string' ? { ...reply, text: said } : reply;
     }
@@ -136,7 +143,9 @@ function readItem(before: Reply, moment: string, item: Fields): Reply {
     case 'file_change': {
       const changes = Array.isArray(item.changes) ? item.changes : [];
       const paths = changes.map((change) => text(record(change).path));
-      return withProgress(reply, `edit: ${paths.filter(Boolean).join(', ')}`);
+      const edited =
+        item.status === 'completed' ? withEdits(reply, paths) : reply;
+      return withProgress(edited, `edit: ${paths.filter(Boolean).join(', ')}`);
     }
     case 'mcp_tool_call':
       return withProgress(reply, `${text(item.server)}: ${text(item.tool)}`);
@@ -147,8 +156,12 @@ function readItem(before: Reply, moment: string, item: Fields): Reply {
   }
 }
 
+/** Items that change no files, and the one that lists the changed files. */
+const reported = `agent_message file_change reasoning todo_list
+  web_search`.split(/\s+/);
+
 function completed(reply: Reply, usage: unknown): Reply {
-  // What has failed stays failed.
+  // A failure is final.
   if (reply.finished) return reply;
   return { ...reply, finished: true, ...readUsage(usage) };
 }
@@ -157,7 +170,8 @@ function failed(reply: Reply, message: string): Reply {
   if (reply.finished && reply.failure) return reply;
   const failure: Failure = {
     code: codeOfText(message) ?? 'provider_error',
-    message: oneLine(personal(message), 500) || 'Codex stopped with an error.'
+    message:
+      shortLine(innerMessage(message), 500) || 'Codex stopped with an error.'
   };
   return { ...reply, text: '', finished: true, failure };
 }
@@ -173,12 +187,13 @@ function codeOfText(said: string): FailureCode | undefined {
   return CODES.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** Words of the CLI, the surest first. */
+/** Messages of the CLI, the most reliable first. */
 const CODES: [RegExp, FailureCode][] = [
   [/missing bearer|not logged in|run `?codex login/i, 'not_logged_in'],
   [/missing environment variable|sign in with chatgpt/i, 'not_logged_in'],
   [/no rollout found/i, 'spawn_failed'],
   [/not inside a trusted directory/i, 'permission_denied'],
+  [/budget reached/i, 'budget'],
   [/quota|usage limit|billing|out of credits|status:? 402\b/i, 'quota'],
   [
     /context (window|length)|maximum context|input exceeds|status:? 413\b/i,
@@ -194,8 +209,8 @@ const CODES: [RegExp, FailureCode][] = [
   [/network error|waiting for network|dns error/i, 'network']
 ];
 
-/** The message inside an error that is passed on as the provider's JSON. */
-function personal(message: string): string {
+/** The message inside an error that quotes the provider's JSON. */
+function innerMessage(message: string): string {
   try {
     const { error }: Fields = record(JSON.parse(message));
     return text(record(error).message) || message;
@@ -205,6 +220,6 @@ function personal(message: string): string {
 }
 
 function withProgress(reply: Reply, said: string): Reply {
-  const progress = oneLine(said);
+  const progress = shortLine(said);
   return progress ? { ...reply, progress } : reply;
 }

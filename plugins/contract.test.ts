@@ -1,17 +1,16 @@
 import { describe, it } from 'vitest';
-import type { ApiEngine } from '../src/plugin.ts';
+import type { ApiEngine } from '../src/plugin/plugin.ts';
 import {
   type ApiFixture,
   describeEngine
-} from '../src/testing/engine-contract.ts';
+} from '../test/contract/engine-contract.ts';
 import {
-  endsAfter,
-  fails,
-  says
-} from '../src/testing/provider-fake/answers.ts';
-import { apiEngines } from '../src/testing/provider-fake/asked.ts';
-import { startProviderFake } from '../src/testing/provider-fake/fake.ts';
-import { recordedEngines, recordingsOf } from '../src/testing/recordings.ts';
+  recordedEngines,
+  recordingsOf
+} from '../test/kit/agents/recordings.ts';
+import { endsAfter, fails, says } from '../test/provider-fake/answers.ts';
+import { apiEngines } from '../test/provider-fake/asked.ts';
+import { startProviderFake } from '../test/provider-fake/fake.ts';
 import { builtinEngines, optionalEngines } from './index.ts';
 
 const answer = 'Grüße — 日本語 "quoted" \\ and\nmore.';
@@ -22,7 +21,7 @@ for (const engine of [...builtinEngines, ...optionalEngines]) {
   describeEngine(engine, fixtures, { describe, it });
 }
 
-/** What these say in particular is in recordings.test.ts. */
+/** The recordings of an engine; recordings.test.ts has their verdicts. */
 function outputsOf(name: string) {
   if (!recordedEngines().includes(name)) return [];
   return recordingsOf(name).map((recording) =>
@@ -35,7 +34,7 @@ function outputsOf(name: string) {
   );
 }
 
-/** Answers of a provider on loopback, kept to be cut and read again. */
+/** Responses of a provider on loopback, stored to be truncated and read. */
 async function answersTo(engine: ApiEngine): Promise<ApiFixture[]> {
   const name = apiEngines.find((known) => known === engine.name);
   if (!name) throw new Error(`No provider for ${engine.name} in the tests`);

@@ -4,7 +4,7 @@ import type {
   EngineRequest,
   McpServer,
   Surroundings
-} from '../src/plugin.ts';
+} from '../src/plugin/plugin.ts';
 import copilot from './copilot.ts';
 
 const server: McpServer = {
@@ -51,7 +51,7 @@ describe('connection', () => {
     expect(connected(access).args).toEqual(args);
   });
 
-  test('the server stands in a file, as its variables are nobody’s', () => {
+  test('the server is in a file, because its variables are private', () => {
     const text = connected('read').files?.['mcp.json'] ?? '';
     expect(JSON.parse(text)).toEqual({
       mcpServers: {
@@ -68,7 +68,7 @@ describe('connection', () => {
   });
 
   test.each(['read', 'write'] as const)(
-    'with access %s a terminal asks nothing, by a setting of this start',
+    'with access %s, a setting of this start keeps a terminal from asking',
     (access) => {
       const settings = '{ // mine\n"theme": "dim", "permissions": {"x": 1} }';
       const path = '/home/me/.copilot/settings.json';
@@ -84,7 +84,7 @@ describe('connection', () => {
     }
   );
 
-  test('a home that the user has moved is the user’s home', () => {
+  test('a home directory that the user has moved is used', () => {
     const environment = { HOME: '/home/me', COPILOT_HOME: '/elsewhere' };
     expect(connected('read', { environment }).links).toEqual({
       home: '/elsewhere'
@@ -120,15 +120,15 @@ describe('in a terminal', () => {
     ['read', ['--mode=autopilot']],
     ['write', ['--mode=autopilot']],
     ['full', ['--mode=interactive', '--no-ask-user']]
-  ] as const)('access %s is held as in the background', (access, mode) => {
-    // The first three say how the output looks.
+  ] as const)('access %s is limited as in the background', (access, mode) => {
+    // The first three arguments set the output format.
     const [, , , ...permissions] = copilot.args({ ...request, access });
     expect(argsFor({ access }).slice(0, -1)).toEqual([...permissions, ...mode]);
   });
 
-  test('names a model and a session when there is one', () => {
+  test('names a model and a session if there is one', () => {
     const args = argsFor({ model: 'auto', sessionId: '--allow-all' });
-    expect(args.slice(3, -1)).toEqual([
+    expect(args.slice(4, -1)).toEqual([
       '--model',
       'auto',
       '--resume=--allow-all'
@@ -137,7 +137,7 @@ describe('in a terminal', () => {
     expect(argsFor({ newSessionId: id })).toContain(`--session-id=${id}`);
   });
 
-  test('nobody is asked whether the directory is trusted', () => {
+  test('no prompt asks whether the directory is trusted', () => {
     expect(copilot.interactive.env?.(request)).toEqual({
       COPILOT_ALLOW_ALL: 'true'
     });

@@ -6,21 +6,21 @@ import type {
   Interactive,
   McpServer,
   Surroundings
-} from '../src/plugin.ts';
-import { record } from './json-fields.ts';
-import { changedSettings } from './user-settings.ts';
+} from '../src/plugin/plugin.ts';
+import { record } from './shared/json-fields.ts';
+import { changedSettings } from './shared/user-settings.ts';
 
-/** Copilot's own tools, by access; with full access it has them all. */
+/** Copilot's own tools, by access; full access is not limited to them. */
 export function tools(access: Access): string[] {
   const reading = ['view', 'grep', 'rg', 'glob'];
   if (access === 'read') return reading;
-  // Some models are given the last in place of the other two.
+  // Some models get the last tool in place of the two before it.
   return [...reading, 'create', 'edit', 'apply_patch'];
 }
 
-/** What is not allowed here is refused, where it cannot ask. */
+/** Copilot refuses anything that is not allowed here if it cannot ask. */
 export function permissions(access: Access): string[] {
-  if (access === 'full') return ['--allow-all'];
+  if (access === 'full') return ['--allow-all-tools', '--allow-all-paths'];
   return [
     `--available-tools=${tools(access).join(',')}`,
     // Otherwise every temporary directory counts as the agent's own.
@@ -35,7 +35,7 @@ export function connect(
   { request, inTerminal, environment, read }: Surroundings
 ): Connection {
   const { name, command, args, env, callSeconds } = server;
-  // The one of that name is the user's, with tools to start agents.
+  // The server of that name is the user's and has tools to start agents.
   const key = `${name}-worker`;
   const entry = {
     type: 'local',
@@ -49,7 +49,8 @@ export function connect(
       `--additional-mcp-config=@${join(directory, 'mcp.json')}`,
       `--disable-mcp-server=${name}`,
       ...server.tools.map((tool) => `--allow-tool=${key}(${tool})`),
-      // Together with those of `permissions`; alone, these would be all.
+      // Adds to the list of `permissions`. Without that one, as with full
+      // access, this list would exclude all other tools.
       ...(isLimited ? [`--available-tools=${offered}`] : [])
     ],
     files: { 'mcp.json': JSON.stringify({ mcpServers: { [key]: entry } }) }
@@ -60,9 +61,9 @@ export function connect(
 }
 
 /**
- * In a terminal Copilot asks, unless it is on autopilot and must not have
- * all permissions. Only its settings say the latter, so that it is given a
- * home of its own, where all else is the user's.
+ * In a terminal, Copilot asks for permission, unless it is on autopilot and its
+ * settings rule out all permissions. No flag does the latter, so Copilot gets a
+ * home directory of its own, in which everything else links to the user's.
  */
 function refusing(
   connection: Connection & Required<Pick<Connection, 'files'>>,
@@ -105,7 +106,8 @@ export const interactive: Interactive = {
     ];
   },
 
-  // Else it asks whether the directory is trusted; the host decides that. It
-  // lifts no limit: other tools are not there, and paths are still checked.
+  // Otherwise Copilot asks whether the directory is trusted, which the host
+  // decides. The variable lifts no limit: other tools are not available, and
+  // paths are still checked.
   env: () => ({ COPILOT_ALLOW_ALL: 'true' })
 };

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EngineRequest, Reply } from '../src/plugin.ts';
+import type { EngineRequest, Reply } from '../src/plugin/plugin.ts';
 import copilot from './copilot.ts';
 
 const request: EngineRequest = {
@@ -39,7 +39,7 @@ describe('arguments', () => {
   const reading = '--available-tools=view,grep,rg,glob';
 
   test.each([
-    ['full', [...common, '--allow-all']],
+    ['full', [...common, '--allow-all-tools', '--allow-all-paths']],
     ['read', [...common, reading, '--disallow-temp-dir']],
     [
       'write',
@@ -54,25 +54,25 @@ describe('arguments', () => {
     expect(copilot.args({ ...request, access })).toEqual(args);
   });
 
-  test('a session id cannot smuggle in a flag', () => {
+  test('a session id cannot add a flag', () => {
     const args = copilot.args({ ...request, sessionId: '--allow-all' });
     expect(args.at(-1)).toBe('--resume=--allow-all');
   });
 
-  test('names a new session, and one that goes on', () => {
+  test('names a new session and a continued one', () => {
     const newSessionId = '00000000-0000-4000-8000-000000000001';
     const args = copilot.args({ ...request, newSessionId });
     expect(args.at(-1)).toBe(`--session-id=${newSessionId}`);
   });
 
-  test('names no model unless there is one', () => {
+  test('a model is named only if there is one', () => {
     expect(copilot.args(request)).not.toContain('--model');
     const args = copilot.args({ ...request, model: 'auto' });
     expect(args.slice(-2)).toEqual(['--model', 'auto']);
   });
 
   test.each(['gpt-5', 'gpt-5.1', 'claude-sonnet', 'claude-opus', 'gemini'])(
-    'knows a model of today for %s',
+    'resolves %s to a current model',
     (name) => {
       const { aliases } = copilot.models;
       expect(Object.entries(aliases)).toContainEqual([
@@ -84,7 +84,7 @@ describe('arguments', () => {
 });
 
 describe('environment', () => {
-  test('an address is that of a provider of the user’s own', () => {
+  test('an address is passed on as the user’s own provider', () => {
     const baseUrl = 'http://127.0.0.1:8080';
     expect(copilot.env.set({ ...request, baseUrl })).toEqual({
       COPILOT_PROVIDER_BASE_URL: baseUrl
@@ -94,7 +94,7 @@ describe('environment', () => {
 
   test.each([
     ...['COPILOT_AGENT_SESSION_ID', 'COPILOT_CLI', 'COPILOT_CLI_VERSION'],
-    // It would lift every limit.
+    // This variable would lift every limit.
     'COPILOT_ALLOW_ALL'
   ])('%s of an outer session is not kept', (variable) => {
     for (const name of copilot.env.keep) {
@@ -115,19 +115,19 @@ describe('reading events', () => {
     });
   });
 
-  test('an answer that the model gave in pieces is put together', () => {
+  test('an answer that the model sends in pieces is joined', () => {
     const turnEnd = event('assistant.turn_end', {});
     const events = [delta('One, '), turnEnd, delta('two.'), said('two.')];
     expect(read(...events, end).text).toBe('One, two.');
   });
 
-  test('what was streamed before a failed call of the model is dropped', () => {
+  test('text that was streamed before a failed model call is dropped', () => {
     const failure = event('model.call_failure', {});
     const events = [delta('Half'), failure, delta('Whole.'), said('Whole.')];
     expect(read(...events, end).text).toBe('Whole.');
   });
 
-  test('what an agent of the agent says is no answer', () => {
+  test('messages of a nested agent are not the answer', () => {
     const other = { agentId: 'a-2' };
     const nested = { parentToolCallId: 'call-1' };
     const events = [
@@ -140,7 +140,7 @@ describe('reading events', () => {
     expect(read(...events).text).toBe('Yes');
   });
 
-  test('shows the tool it uses, and what a retry comes after', () => {
+  test('shows the tool in use, and the reason of a retry', () => {
     const start = event('tool.execution_start', {
       toolName: 'bash',
       arguments: { command: 'npm\ntest', description: 'Test' }
@@ -150,7 +150,7 @@ describe('reading events', () => {
     expect(read(start, retry).progress).toBe('retry after rate_limit');
   });
 
-  test('tells which calls were refused for want of permission', () => {
+  test('reports which calls were refused for lack of permission', () => {
     const start = event('tool.execution_start', {
       toolName: 'create',
       arguments: { path: '/etc/x' }
@@ -166,18 +166,18 @@ describe('reading events', () => {
     expect(read(complete('denied')).denials).toEqual(['create']);
   });
 
-  test('an error that was overcome is no failure', () => {
+  test('an error that was overcome is not a failure', () => {
     const events = [error({ message: '500 Broken' }), said('Done.'), end];
     expect(read(...events)).toMatchObject({ text: 'Done.', finished: true });
     expect(read(...events)).not.toHaveProperty('failure');
   });
 
-  test('an interrupted run is none that succeeded, whatever it says', () => {
+  test('an interrupted run never succeeds, whatever it reports', () => {
     for (const events of [[abort], [abort, end], [said('x'), abort, end]])
       expect(read(...events).failure?.code).toBe('interrupted');
   });
 
-  test('a failure stays one, whatever follows', () => {
+  test('a failure is final', () => {
     const failed = read(error({ message: '400 Bad' }), failedEnd);
     expect(failed).toMatchObject({ text: '', finished: true });
     expect(read(error({ message: '400 Bad' }), failedEnd, end)).toEqual(failed);
@@ -201,7 +201,7 @@ describe('reading events', () => {
     expect(read(error(data), failedEnd).failure?.code).toBe(code);
   });
 
-  test('survives any event without touching what it was given', () => {
+  test('any event is read without an error and without a change of the reply', () => {
     const field = fc.oneof(
       fc.jsonValue(),
       fc.dictionary(

@@ -1,15 +1,19 @@
-import type { CliEngine, FailureCode, Reply } from '../src/plugin.ts';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { CliEngine, FailureCode, Reply } from '../src/plugin/plugin.ts';
 import { connect, interactive, permissions, tools } from './copilot-worker.ts';
+import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
 import {
   count,
   type Fields,
-  oneLine,
   record,
   records,
+  shortLine,
   text,
+  tokens,
   toolCall
-} from './json-fields.ts';
-import { failedAgain } from './retries.ts';
+} from './shared/json-fields.ts';
+import { failedAgain } from './shared/retries.ts';
 
 /**
  * GitHub Copilot CLI. Reads AGENTS.md, CLAUDE.md and GEMINI.md from its
@@ -37,10 +41,10 @@ export default {
   },
   access: { read: 'enforced', write: 'enforced', full: 'enforced' },
   resumes: true,
-  // It says the id in its last event only, which a stopped run never writes.
+  // Copilot reports the id only in its last event, which a stopped run lacks.
   takesSessionId: true,
   timeoutSeconds: 600,
-  // Its five attempts take up to a minute.
+  // Copilot's five attempts take up to a minute.
   retrySeconds: 6,
   tools: (access) => (access === 'full' ? 'all' : tools(access).join(', ')),
 
@@ -67,9 +71,20 @@ export default {
     const line = record(event);
     if (line.type === 'result') return readResult(reply, line);
     const data = record(line.data);
-    // What an agent of the agent says is no answer of ours.
+    const known = readEdits(reply, line.type, data);
+    // Messages of a nested agent are not part of the answer.
     const isOwn = !line.agentId && !data.parentToolCallId;
-    return isOwn && !reply.finished ? readEvent(reply, line.type, data) : reply;
+    return isOwn && !reply.finished ? readEvent(known, line.type, data) : known;
+  },
+
+  usageLog: {
+    path: (sessionId, { COPILOT_HOME, HOME }) => {
+      const home = COPILOT_HOME || join(HOME || homedir(), '.copilot');
+      return /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i.test(sessionId)
+        ? join(home, 'session-state', sessionId, 'events.jsonl')
+        : undefined;
+    },
+    read: readUsageRecord
   },
 
   failure: codeOfText,
@@ -86,17 +101,34 @@ export default {
 
 interface Streaming extends Reply {
   /**
-   * Streamed, but not yet said in a whole message. Half an answer never is:
-   * Copilot asks the model to go on and tells only the last piece as a whole.
+   * Text that was streamed, but not yet repeated in a whole message. A
+   * truncated answer never is: Copilot asks the model to continue and reports
+   * only the last piece as a message.
    */
   pieces?: string;
 }
 
+/** Includes the edits of nested agents. */
+function readEdits(reply: Streaming, type: unknown, data: Fields): Streaming {
+  switch (type) {
+    case 'assistant.turn_start':
+      return reportingEdits(reply);
+    case 'tool.execution_start':
+      return withCall(reply, text(data.toolName), tools('write'));
+    case 'tool.execution_complete': {
+      const paths = records(data.fileEdits).map(({ path }) => text(path));
+      return paths.length > 0 ? withEdits(reply, paths) : reply;
+    }
+    default:
+      return reply;
+  }
+}
+
 function readEvent(before: Streaming, type: unknown, data: Fields): Streaming {
   if (type === 'model.call_failure') return readCallFailure(before, data);
-  const goesOn = GOING_ON.some((known) => known === type);
+  const isProgress = PROGRESS.some((known) => known === type);
   const { retrying, ...rest } = before;
-  const reply = goesOn ? rest : before;
+  const reply = isProgress ? rest : before;
   switch (type) {
     case 'assistant.message_delta': {
       const pieces = (reply.pieces ?? '') + text(data.deltaContent);
@@ -107,7 +139,7 @@ function readEvent(before: Streaming, type: unknown, data: Fields): Streaming {
     case 'assistant.turn_retry':
       return {
         ...reply,
-        progress: oneLine(`retry after ${text(data.reason) || 'an error'}`)
+        progress: shortLine(`retry after ${text(data.reason) || 'an error'}`)
       };
     case 'tool.execution_start':
       return { ...reply, progress: toolCall(data.toolName, data.arguments) };
@@ -125,14 +157,15 @@ function readEvent(before: Streaming, type: unknown, data: Fields): Streaming {
   }
 }
 
-const GOING_ON = [
+/** Events that show progress after failed attempts. */
+const PROGRESS = [
   'assistant.message_delta',
   'assistant.message',
   'tool.execution_start',
   'tool.execution_complete'
 ];
 
-/** The pieces so far are thrown away; the next attempt begins anew. */
+/** Discards the pieces so far: the next attempt restarts the answer. */
 function readCallFailure(reply: Streaming, data: Fields): Streaming {
   const said = text(data.errorMessage);
   const message = /"message":"(.*?)","/.exec(said)?.[1] ?? said;
@@ -140,7 +173,7 @@ function readCallFailure(reply: Streaming, data: Fields): Streaming {
   return failedAgain({ ...reply, pieces: '' }, why);
 }
 
-/** What is said together with a call of a tool is not the answer. */
+/** The text of a message that calls a tool is not the answer. */
 function readMessage(reply: Streaming, data: Fields): Streaming {
   const content = text(data.content);
   const { pieces = '' } = reply;
@@ -159,19 +192,19 @@ function readToolEnd(reply: Streaming, data: Fields): Streaming {
   if (record(data.error).code !== 'denied') return reply;
   const { properties } = record(data.toolTelemetry);
   const tool = text(record(properties).command);
-  // The end of a call does not tell its arguments; the start did, last.
+  // The end event of a call lacks its arguments; its start event had them.
   const { denials = [], progress = tool } = reply;
   const known = progress.startsWith(`${tool}: `) ? progress : tool;
   return { ...reply, denials: [...denials, known || progress] };
 }
 
 function readResult(reply: Streaming, line: Fields): Streaming {
-  // What has failed stays failed.
+  // A failure is final.
   if (reply.finished && reply.failure) return reply;
   const { failure, pieces: _, ...said } = reply;
   const sessionId = text(line.sessionId);
   const ended = { ...said, finished: true, ...(sessionId && { sessionId }) };
-  // An interrupted run ends with exit code 0 too; an error may be overcome.
+  // An interrupted run also exits with 0. An error before that was overcome.
   const wasInterrupted = failure?.code === 'interrupted';
   if (line.exitCode === 0 && !wasInterrupted) {
     if (said.text !== BLOCKED) return ended;
@@ -181,9 +214,25 @@ function readResult(reply: Streaming, line: Fields): Streaming {
   return { ...ended, text: '', failure: failure ?? failureOf({}) };
 }
 
-/** Copilot's own words, in the place of an answer. */
+/** Copilot prints this sentence in place of a blocked answer. */
 const BLOCKED =
   'The model returned no content because the response was blocked by content filtering.';
+
+/** One record per model call, including the calls of nested agents. */
+function readUsageRecord(
+  reply: Streaming,
+  event: unknown,
+  since: string
+): Streaming {
+  const { type, timestamp, data } = record(event);
+  if (type !== 'session.usage_record' || text(timestamp) < since) return reply;
+  const { inputTokens, outputTokens } = record(record(data).usage);
+  const usage = tokens(
+    count(inputTokens) + (reply.usage?.prompt_tokens ?? 0),
+    count(outputTokens) + (reply.usage?.completion_tokens ?? 0)
+  );
+  return usage ? { ...reply, usage } : reply;
+}
 
 function failureOf(data: Fields) {
   const message = text(data.message);
@@ -192,7 +241,7 @@ function failureOf(data: Fields) {
   );
   return {
     code: code ?? 'provider_error',
-    message: oneLine(message, 500) || 'Copilot stopped with an error.'
+    message: shortLine(message, 500) || 'Copilot stopped with an error.'
   } as const;
 }
 
@@ -200,13 +249,14 @@ function codeOfText(said: string): FailureCode | undefined {
   return CODES.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** Words of the CLI, the surest first. */
+/** Messages of the CLI, the most reliable first. */
 const CODES: [RegExp, FailureCode][] = [
   [/no authentication information|not logged in/i, 'not_logged_in'],
   [/no session, task, or name matched/i, 'spawn_failed'],
   [/require an explicit model|unexpected argument/i, 'spawn_failed'],
   [/no response was returned/i, 'bad_output'],
   [/type policy\b/i, 'permission_denied'],
+  [/session.limits?.(reached|exhausted)|credit limit/i, 'budget'],
   [/quota|billing|usage limit|premium requests|status 402\b/i, 'quota'],
   [
     /type context_limit\b|status 413\b|context (window|length)/i,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EngineRequest, Reply } from '../src/plugin.ts';
+import type { EngineRequest, Reply } from '../src/plugin/plugin.ts';
 import cursorAgent from './cursor-agent.ts';
 
 const request: EngineRequest = {
@@ -42,22 +42,22 @@ describe('arguments', () => {
     expect(cursorAgent.args({ ...request, access }).join(' ')).toBe(line);
   });
 
-  test('it says of no access that Cursor enforces it', () => {
+  test('no access is declared as enforced', () => {
     expect(Object.values(cursorAgent.access)).toEqual(Array(3).fill('asked'));
   });
 
-  test('the prompt is not among them', () => {
+  test('the prompt is not an argument', () => {
     const prompt = '--help me';
     expect(cursorAgent.args({ ...request, prompt })).not.toContain(prompt);
   });
 
-  test('a model is passed on as it is', () => {
+  test('a model is passed on unchanged', () => {
     const model = 'gpt-5.4-mini[effort=low]';
     const args = cursorAgent.args({ ...request, model });
     expect(args[args.indexOf('--model') + 1]).toBe(model);
   });
 
-  test('a session id cannot smuggle in a flag', () => {
+  test('a session id cannot add a flag', () => {
     const args = cursorAgent.args({ ...request, sessionId: '--force' });
     expect(args.at(-1)).toBe('--resume=--force');
   });
@@ -91,7 +91,7 @@ describe('reading events', () => {
     });
   });
 
-  test('the answer is the last message, not the talk before it', () => {
+  test('the answer is the last message, without the messages before it', () => {
     const talk = said('I look first.', { model_call_id: 'm-1' });
     const result = 'I look first.There are two.';
     expect(read(talk, said('There are two.'), { ...success, result })).toEqual({
@@ -100,14 +100,14 @@ describe('reading events', () => {
     });
   });
 
-  test('the answer is the whole result when no message ends it', () => {
+  test('the answer is the whole result if it does not end with a message', () => {
     const result = 'I look first.There are two.';
     expect(read({ ...success, result }).text).toBe(result);
     expect(read(said('Other'), { ...success, result }).text).toBe(result);
     expect(read(said('\n'), { ...success, result: 'a\n' }).text).toBe('a\n');
   });
 
-  test('what is said without a result is no end', () => {
+  test('messages without a result do not finish the reply', () => {
     expect(read(said('There are two.')).finished).toBe(false);
   });
 
@@ -130,7 +130,7 @@ describe('reading events', () => {
     expect(read(call(completed, 'completed')).denials).toEqual([denial]);
   });
 
-  test('a call that ends well or badly is none', () => {
+  test('a call that succeeds or fails is not a denial', () => {
     for (const result of [{ success: {} }, { spawnError: { error: 'no' } }])
       expect(
         read(call({ shellToolCall: { result } }, 'completed'))
@@ -154,12 +154,12 @@ describe('reading events', () => {
     expect(reply.failure?.message).toMatch(message);
   });
 
-  test('what has failed stays failed, and a failure ends a success', () => {
+  test('a failure is final, and a failure replaces a success', () => {
     expect(read(broken, success)).toEqual(read(broken));
     expect(read(success, broken).failure?.code).toBe('provider_error');
   });
 
-  test('survives any event without touching what it was given', () => {
+  test('any event is read without an error and without a change of the reply', () => {
     const keys = fc.constantFrom(
       ...['type', 'subtype', 'message', 'content', 'usage', 'is_error'],
       ...['result', 'tool_call', 'shellToolCall', 'model_call_id']

@@ -4,22 +4,22 @@ import type {
   Failure,
   FailureCode,
   Reply
-} from '../src/plugin.ts';
+} from '../src/plugin/plugin.ts';
 import {
   beginning,
   count,
   type Fields,
-  oneLine,
   record,
   records,
+  shortLine,
   text,
   tokens,
   toolCall
-} from './json-fields.ts';
+} from './shared/json-fields.ts';
 
 /**
  * Cursor's command line. Reads AGENTS.md, CLAUDE.md and .cursor/rules by
- * itself. Written from its documentation and from reports of what it does.
+ * itself. Based on its documentation and on reports of its behavior.
  */
 export default {
   kind: 'cli',
@@ -30,11 +30,11 @@ export default {
   command: 'cursor-agent',
   install: 'curl https://cursor.com/install -fsS | bash',
   models: { retired: { 'composer-1': 'composer-2.5' } },
-  // We have not seen it hold anybody to anything.
+  // We have not seen Cursor enforce any access.
   access: { read: 'asked', write: 'asked', full: 'asked' },
   resumes: true,
   createChat: ['create-chat'],
-  // Several at once write to the same files of its own.
+  // Concurrent runs write to the same files of Cursor.
   oneAtATime: true,
   timeoutSeconds: 300,
   tools: (access) =>
@@ -43,8 +43,8 @@ export default {
   args: ({ access, model, sessionId }) => [
     '-p',
     ...['--output-format', 'stream-json'],
-    // The host decides where agents work. Without it a directory that Cursor
-    // has not seen yet is refused, by some versions with exit code 0.
+    // The host decides where agents work. Without this flag, Cursor refuses a
+    // directory that it has not seen yet; some versions exit with 0.
     '--trust',
     ...permissions(access),
     ...(model ? ['--model', model] : []),
@@ -74,13 +74,13 @@ export default {
 
   probe: {
     version: ['--version'],
-    // We have never seen its help, nor any version of it.
+    // We have not seen the help output of any version.
     help: [],
     login: {
       args: ['status', '--format', 'json'],
       read({ stdout }) {
         if (/"isAuthenticated"\s*:\s*true/.test(stdout)) return 'logged in';
-        // Older versions say it in words.
+        // Older versions print plain text.
         if (/^\W*logged in/im.test(stdout)) return 'logged in';
         const isOut = /"isAuthenticated"\s*:\s*false|not logged in/i;
         return isOut.test(stdout) ? 'not logged in' : 'unknown';
@@ -92,8 +92,8 @@ export default {
 
 /**
  * Without "--force" it edits files and refuses commands that the user's
- * settings do not allow. "--sandbox enabled" would confine those, but does
- * not start on many systems.
+ * settings do not allow. "--sandbox enabled" would confine commands, but
+ * does not start on many systems.
  */
 function permissions(access: Access): string[] {
   if (access === 'full') return ['--force'];
@@ -104,7 +104,7 @@ function readInit(reply: Reply, line: Fields): Reply {
   return line.subtype === 'init' ? { ...reply, ...beginning(line) } : reply;
 }
 
-/** What it says before a call is not an answer; it names the model's call. */
+/** A message before a tool call has a `model_call_id`; it is no answer. */
 function readAssistant(reply: Reply, line: Fields): Reply {
   if (reply.finished || line.model_call_id !== undefined) return reply;
   const said = records(record(line.message).content)
@@ -115,7 +115,7 @@ function readAssistant(reply: Reply, line: Fields): Reply {
 
 /**
  * `{"shellToolCall": {"args": {…}, "result": {"success": {…}}}}`, or
- * `{"function": {"name": …}}`; other fields may stand beside it.
+ * `{"function": {"name": …}}`; other fields may follow.
  */
 function readToolCall(reply: Reply, line: Fields): Reply {
   const kinds = Object.entries(record(line.tool_call));
@@ -135,7 +135,7 @@ function readToolCall(reply: Reply, line: Fields): Reply {
 }
 
 function readResult(reply: Reply, line: Fields): Reply {
-  // What has failed stays failed.
+  // A failure is final.
   if (reply.finished && reply.failure) return reply;
   const sessionId = text(line.session_id);
   const failure = readFailure(line);
@@ -150,44 +150,44 @@ function readResult(reply: Reply, line: Fields): Reply {
 }
 
 /**
- * The result is all that was said, run together. The last message alone is
- * the answer when it is known and ends the result.
+ * The result is the concatenation of all messages. The last message alone is
+ * the answer if it is known and ends the result.
  */
 function lastOf(result: string, message: string): string {
   const isEnd = message.trim() !== '' && result.trim().endsWith(message.trim());
   return isEnd ? message : result;
 }
 
-/** A result is a success only when every part of it says so. */
+/** A result is a success only if none of its fields reports a failure. */
 function readFailure(line: Fields): Failure | undefined {
   const said = text(line.result) || text(line.error);
   const isError = line.is_error !== false && line.is_error !== undefined;
   if (isError || line.subtype !== 'success')
     return {
       code: codeOfText(said) ?? 'provider_error',
-      message: oneLine(said, 500) || 'Cursor stopped with an error.'
+      message: shortLine(said, 500) || 'Cursor stopped with an error.'
     };
   if (typeof line.result === 'string') return undefined;
   return { code: 'bad_output', message: 'Cursor ended without an answer.' };
 }
 
-/** `inputTokens` leaves out what came from the cache or went into it. */
+/** `inputTokens` excludes tokens read from or written to the cache. */
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
-  const told = record(value);
-  const cachedTokens = count(told.cacheReadTokens);
+  const counts = record(value);
+  const cachedTokens = count(counts.cacheReadTokens);
   const prompt =
-    count(told.inputTokens) + cachedTokens + count(told.cacheWriteTokens);
-  const usage = tokens(prompt, count(told.outputTokens));
+    count(counts.inputTokens) + cachedTokens + count(counts.cacheWriteTokens);
+  const usage = tokens(prompt, count(counts.outputTokens));
   return usage ? { usage, cachedTokens } : {};
 }
 
-/** It may repeat its events on stderr: only words of its own count. */
+/** Ignores lines of JSON, because Cursor may repeat its events on stderr. */
 function codeOfText(said: string): FailureCode | undefined {
   const words = said.replace(/^\s*\{.*$/gm, '');
   return CODES.find(([pattern]) => pattern.test(words))?.[1];
 }
 
-/** Words of the CLI, the surest first. */
+/** Messages of the CLI, the most reliable first. */
 const CODES: [RegExp, FailureCode][] = [
   [/workspace trust required|pass --trust/i, 'permission_denied'],
   [/authentication required|not logged in|agent login/i, 'not_logged_in'],

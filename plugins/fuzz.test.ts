@@ -1,28 +1,28 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { classifyWith } from '../src/core/engines/failure-codes.ts';
-import { judge } from '../src/core/runs/judge.ts';
-import { ReplyReader } from '../src/core/runs/reply-reader.ts';
-import type { CliEngine } from '../src/plugin.ts';
-import { cursorAgentOutputs } from '../src/testing/cursor-agent-program.ts';
+import { classifyWith } from '../src/core/engines/failures.ts';
+import { classifyOutcome } from '../src/core/runs/end/classify-outcome.ts';
+import { ReplyReader } from '../src/core/runs/end/reply-reader.ts';
+import type { CliEngine } from '../src/plugin/plugin.ts';
+import { cursorAgentOutputs } from '../test/kit/agents/cursor-agent-program.ts';
 import {
   type Recording,
   recordedEngines,
   recordingsOf
-} from '../src/testing/recordings.ts';
-import { diceFrom, pick, spoil } from '../src/testing/spoiled-output.ts';
-import { createTempWorkspace } from '../src/testing/temp-workspace.ts';
+} from '../test/kit/agents/recordings.ts';
+import { diceFrom, pick, spoil } from '../test/kit/agents/spoiled-output.ts';
+import { createTempWorkspace } from '../test/kit/workspaces/temp-workspace.ts';
 import { builtinEngines, optionalEngines } from './index.ts';
 
-/** Over all engines. A failure prints what replays it alone. */
+/** The variants of all engines together. A failure prints how to replay it. */
 const variants = Number(process.env.TROUPE_FUZZ_RUNS ?? 10_000);
 const firstSeed = Number(process.env.TROUPE_FUZZ_SEED ?? Date.now() % 2 ** 31);
 
 /**
- * What must be seen of a run that ended well, in the engine's own words and
- * apart from what its plugin makes of them: its last word was a success, and
- * it never said that it failed. `undefined`: the line says nothing of it.
+ * Judges a run by the events of the engine, independently of its plugin: the
+ * last verdict must be a success, and no event may report a failure.
+ * `undefined` means that the line has no verdict.
  */
 const lastWords: Record<string, (event: Fields) => boolean | undefined> = {
   claude: ({ type, is_error, subtype, result }) =>
@@ -42,7 +42,7 @@ const lastWords: Record<string, (event: Fields) => boolean | undefined> = {
 type Fields = Record<string, unknown>;
 
 const engines = [...builtinEngines, ...optionalEngines];
-// Nobody has recorded Cursor; its stand-in says what it is reported to say.
+// There are no recordings of Cursor; its stand-in prints documented events.
 const recorded = [...recordedEngines(), 'cursor-agent'].flatMap((name) => {
   const engine = engines.find((known) => known.name === name);
   return engine?.kind === 'cli' ? [engine] : [];
@@ -51,7 +51,7 @@ const workspace = createTempWorkspace();
 
 afterAll(() => workspace.remove());
 
-test('every engine with recordings says what its last words are', () => {
+test('every engine with recordings has a rule for its last event', () => {
   expect(recorded.length).toBeGreaterThan(0);
   for (const { name } of recorded) expect(lastWords).toHaveProperty(name);
 });
@@ -97,7 +97,7 @@ async function tryOne(
   }
 }
 
-/** As a run is settled: from the file, through the reader, to the verdict. */
+/** Judges output as the host does: from the file through the reader. */
 async function judged(
   engine: CliEngine,
   recording: Recording,
@@ -109,7 +109,7 @@ async function judged(
   const reply = await reader.read(true);
   expect(reply.failure?.message ?? '').not.toMatch(/could not read its output/);
   expect(typeof reply.text).toBe('string');
-  return judge({
+  return classifyOutcome({
     reply,
     exitCode,
     stop: undefined,

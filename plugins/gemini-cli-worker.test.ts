@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { EngineRequest, McpServer, Surroundings } from '../src/plugin.ts';
+import type {
+  EngineRequest,
+  McpServer,
+  Surroundings
+} from '../src/plugin/plugin.ts';
 import geminiCli from './gemini-cli.ts';
 
 const server: McpServer = {
@@ -53,7 +57,7 @@ const ours = {
 };
 
 describe('connection', () => {
-  test('has a home of its own, where all but the settings is the user’s', () => {
+  test('has a home of its own, in which all but the settings links to the user’s', () => {
     const { args, env, files, links } = connected();
     expect(args).toEqual(['--admin-policy=/project/worker/worker.toml']);
     expect(env).toEqual({ GEMINI_CLI_HOME: '/project/worker/home' });
@@ -68,13 +72,13 @@ describe('connection', () => {
     });
   });
 
-  test('a home that the user has moved is the user’s home', () => {
+  test('a home directory that the user has moved is used', () => {
     const environment = { HOME: '/home/me', GEMINI_CLI_HOME: '/elsewhere' };
     const { links } = connected({}, { environment });
     expect(links).toMatchObject({ 'home/.gemini': '/elsewhere/.gemini' });
   });
 
-  test('the server is one more, and the one of its name is left out', () => {
+  test('the server is added, and a server of its name is excluded', () => {
     expect(settingsFrom()).toEqual(ours);
     const other = { command: 'other' };
     const theirs = {
@@ -96,7 +100,7 @@ describe('connection', () => {
     });
   });
 
-  test('settings with comments are read, and broken ones left as they are', () => {
+  test('settings with comments are read, and invalid settings are unchanged', () => {
     expect(settingsFrom('{ // mine\n"ui": {"theme": "Dark"} }')).toEqual({
       ui: { theme: 'Dark' },
       ...ours
@@ -105,7 +109,7 @@ describe('connection', () => {
     expect(files?.['home/.gemini/settings.json']).toBe('{ broken');
   });
 
-  test('the two tools may be used, and what would ask a person may not', () => {
+  test('the two tools are allowed, and tools that would ask a person are not', () => {
     const policy = connected().files?.['worker.toml'] ?? '';
     const [first = '', second = '', third] = policy.split(/\n(?=\[\[rule\]\])/);
     expect(first).toBe(
@@ -134,7 +138,7 @@ describe('in a terminal', () => {
   });
 
   test.each(['read', 'write', 'full'] as const)(
-    'access %s is held as in the background',
+    'access %s is limited as in the background',
     (access) => {
       const background = geminiCli.args({ ...request, access });
       const permissions = background.slice(
@@ -144,7 +148,7 @@ describe('in a terminal', () => {
     }
   );
 
-  test('names a model and a session when there is one', () => {
+  test('names a model and a session if there is one', () => {
     const args = argsFor({ model: 'flash', sessionId: '--yolo' });
     expect(args.slice(2, -1)).toEqual(['--model', 'flash', '--resume=--yolo']);
   });

@@ -5,14 +5,15 @@ import type {
   Interactive,
   McpServer,
   Surroundings
-} from '../src/plugin.ts';
-import { permissions } from './gemini-cli-limits.ts';
-import { record } from './json-fields.ts';
-import { changedSettings } from './user-settings.ts';
+} from '../src/plugin/plugin.ts';
+import { permissions } from './shared/gemini-cli-limits.ts';
+import { record } from './shared/json-fields.ts';
+import { changedSettings } from './shared/user-settings.ts';
 
 /**
- * Gemini CLI is told of servers by files only, and takes but one from
- * elsewhere: a home of its own, where all else is the user's.
+ * Gemini CLI reads its servers only from files, of which only one can be moved.
+ * The worker therefore gets a home directory of its own, in which everything
+ * else links to the user's.
  */
 export function connect(
   server: McpServer,
@@ -46,7 +47,7 @@ export const interactive: Interactive = {
   ]
 };
 
-/** A project's settings win over these, so that its name is not theirs. */
+/** Another name, because a project's server of the same name would win. */
 function keyOf({ name }: McpServer): string {
   return `${name}-worker`;
 }
@@ -66,14 +67,14 @@ function settings(server: McpServer, theirs: string | undefined): string {
       general: { ...record(all.general), enableAutoUpdate: false },
       model: {
         ...record(all.model),
-        // The fifth wait in a row that brings no task would be taken for one.
+        // The fifth wait in a row without a task would count as a loop.
         disableLoopDetection: true,
         maxSessionTurns: -1
       },
       mcp: {
         ...mcp,
         ...(Array.isArray(allowed) ? { allowed: [...allowed, key] } : {}),
-        // The project's and the user's own, with tools to start agents.
+        // The server of the project or the user has tools to start agents.
         excluded: [...(Array.isArray(excluded) ? excluded : []), name]
       },
       mcpServers: { ...record(all.mcpServers), [key]: entry }
@@ -81,7 +82,7 @@ function settings(server: McpServer, theirs: string | undefined): string {
   });
 }
 
-/** In a terminal, where nobody is, what would ask is refused. */
+/** Refuses tools that would ask for confirmation: no person can answer. */
 function policy(server: McpServer): string {
   const asking = { interactive: true, modes: ['default', 'autoEdit'] };
   return [
@@ -101,13 +102,13 @@ function rule(
 ): string {
   const fields = { decision, priority, toolName, ...more };
   const lines = Object.entries(fields).map(
-    // JSON of these is TOML.
+    // JSON of these values is valid TOML.
     ([name, value]) => `${name} = ${JSON.stringify(value)}\n`
   );
   return `[[rule]]\n${lines.join('')}`;
 }
 
-/** What Gemini CLI's own policies allow without asking. */
+/** Tools that Gemini CLI's own policies allow without asking. */
 const READING = [
   ...['glob', 'grep_search', 'list_directory', 'read_file'],
   ...['google_web_search', 'codebase_investigator', 'cli_help'],

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { EngineRequest, Reply } from '../src/plugin.ts';
+import type { EngineRequest, Reply } from '../src/plugin/plugin.ts';
 import geminiCli from './gemini-cli.ts';
 
 const request: EngineRequest = {
@@ -40,7 +40,7 @@ describe('arguments', () => {
   const common =
     '--output-format stream-json --raw-output --accept-raw-output-risk';
 
-  test('a full run is asked nothing', () => {
+  test('a full run needs no confirmation', () => {
     const args = geminiCli.args(request).join(' ');
     expect(args).toBe(`${common} --approval-mode yolo`);
   });
@@ -55,17 +55,17 @@ describe('arguments', () => {
     );
     const [flag, file = ''] = args.at(-1)?.split('=') ?? [];
     expect(flag).toBe('--admin-policy');
-    // Gemini CLI would not miss it.
+    // Gemini CLI silently ignores a missing policy file.
     expect(existsSync(file)).toBe(true);
     expect(geminiCli.access[access]).toBe('enforced');
   });
 
-  test('a session id cannot smuggle in a flag', () => {
+  test('a session id cannot add a flag', () => {
     const args = geminiCli.args({ ...request, sessionId: '--yolo' });
     expect(args.at(-1)).toBe('--resume=--yolo');
   });
 
-  test('names no model unless there is one', () => {
+  test('a model is named only if there is one', () => {
     expect(geminiCli.args(request)).not.toContain('--model');
     const args = geminiCli.args({ ...request, model: 'flash' });
     expect(args.slice(-2)).toEqual(['--model', 'flash']);
@@ -77,7 +77,7 @@ describe('environment', () => {
     vi.unstubAllEnvs();
   });
 
-  test('trusts the directory unless the user says otherwise', () => {
+  test('trusts the directory unless the user sets otherwise', () => {
     vi.stubEnv('GEMINI_CLI_TRUST_WORKSPACE', undefined);
     expect(geminiCli.env.set(request)).toEqual({
       GEMINI_CLI_TRUST_WORKSPACE: 'true'
@@ -105,7 +105,7 @@ describe('environment', () => {
 });
 
 describe('reading events', () => {
-  test('the answer is what was said after the last tool', () => {
+  test('the answer is the text after the last tool call', () => {
     const events = [
       said('Say hi', 'user'),
       said('Let me look.'),
@@ -125,7 +125,7 @@ describe('reading events', () => {
     expect(read(said('Look:'), use('glob', {}), success).text).toBe('');
   });
 
-  test('names session and model; the model that did most in the end', () => {
+  test('reports session and model, and at the end the busiest model', () => {
     const init = { type: 'init', session_id: 's-1', model: 'auto' };
     expect(read(init)).toMatchObject({ sessionId: 's-1', model: 'auto' });
     const models = {
@@ -142,7 +142,7 @@ describe('reading events', () => {
     expect(read(init, success)).toMatchObject({ model: 'auto' });
   });
 
-  test('tells which calls were refused for want of permission', () => {
+  test('reports which calls were refused for lack of permission', () => {
     const outside =
       'Path not in workspace: Attempted path "/etc/x" resolves outside';
     const events = [
@@ -167,13 +167,13 @@ describe('reading events', () => {
     });
   });
 
-  test('a run that was stopped for its loops has not succeeded', () => {
+  test('a run that was stopped for a loop has not succeeded', () => {
     const message = 'Loop detected, stopping execution';
     const remark = { type: 'error', severity: 'warning', message };
     expect(read(said('x'), remark, success).failure?.code).toBe('bad_output');
   });
 
-  test('nothing counts after the end', () => {
+  test('events after the end are ignored', () => {
     const end = read(said('hi'), failed('[API Error: terminated]'));
     expect(end.failure).toEqual({ code: 'network', message: 'terminated' });
     const late = [said('more'), success];
@@ -183,7 +183,7 @@ describe('reading events', () => {
   });
 
   test.each([broken, { type: 'result' }, { ...success, status: 'Success' }])(
-    '%j is no success',
+    '%j is not a success',
     (event) => {
       expect(read(event)).toMatchObject({
         finished: true,
@@ -192,7 +192,7 @@ describe('reading events', () => {
     }
   );
 
-  test('survives any event without touching what it was given', () => {
+  test('any event is read without an error and without a change of the reply', () => {
     const keys = fc.constantFrom(
       ...['role', 'content', 'status', 'stats', 'error', 'message'],
       ...['tool_id', 'tool_name', 'parameters', 'severity', 'session_id']

@@ -1,16 +1,17 @@
-import type { CliEngine, FailureCode, Reply } from '../src/plugin.ts';
-import { held, permissions } from './gemini-cli-limits.ts';
+import type { CliEngine, FailureCode, Reply } from '../src/plugin/plugin.ts';
 import { connect, interactive } from './gemini-cli-worker.ts';
+import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
+import { enforcement, permissions } from './shared/gemini-cli-limits.ts';
 import {
   beginning,
   count,
   type Fields,
-  oneLine,
   record,
+  shortLine,
   text,
   toolCall
-} from './json-fields.ts';
-import { failedAgain } from './retries.ts';
+} from './shared/json-fields.ts';
+import { failedAgain, waits } from './shared/retries.ts';
 
 const cloud = ['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_*'];
 
@@ -32,17 +33,17 @@ export default {
       'flash-lite': 'flash-lite'
     }
   },
-  access: { read: held, write: held, full: 'enforced' },
+  access: { read: enforcement, write: enforcement, full: 'enforced' },
   resumes: true,
   timeoutSeconds: 300,
-  // The second failure in a row: ten attempts take minutes.
+  // Ends a run at its second failure in a row: ten attempts take minutes.
   retrySeconds: 2,
   tools: (access) =>
     ({ read: 'reading', write: 'reading, editing', full: 'all' })[access],
 
   args: ({ access, model, sessionId }) => [
     ...['--output-format', 'stream-json'],
-    // Nobody's terminal shows this, so that an answer arrives as it is.
+    // No terminal shows this output, so the answer may arrive unescaped.
     ...['--raw-output', '--accept-raw-output-risk'],
     ...permissions(access),
     ...(model ? ['--model', model] : []),
@@ -51,7 +52,7 @@ export default {
   ],
 
   env: {
-    // A login by the browser needs the project, too; that is no secret.
+    // A browser login needs the project, too, which is not a secret.
     keep: `CLOUD_SHELL GEMINI_* GOOGLE_API_KEY GOOGLE_CLOUD_LOCATION
       GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_PROJECT_ID GOOGLE_GEMINI_BASE_URL
       GOOGLE_GENAI_*`.split(/\s+/),
@@ -60,13 +61,13 @@ export default {
       GOOGLE_GENAI_USE_GCA: cloud,
       GEMINI_CLI_USE_COMPUTE_ADC: cloud
     },
-    // Marks of the session and of the editor that we may be running in.
+    // Markers of a session or an editor in which troupe may be running.
     drop: `GEMINI_CLI GEMINI_CLI_ACTIVITY_LOG_TARGET GEMINI_CLI_IDE_*
       GEMINI_CLI_NO_RELAUNCH GEMINI_CLI_WORKTREE_HANDLED
       GEMINI_PTY_INFO`.split(/\s+/),
     set: ({ baseUrl }) => ({
-      // The host decides where agents work; a folder that is not trusted is
-      // refused. `set` wins over `keep`, so a user's "false" is looked up.
+      // The host decides where agents work, and Gemini CLI refuses an untrusted
+      // folder. `set` overrides `keep`, so a user's "false" is read here.
       GEMINI_CLI_TRUST_WORKSPACE:
         process.env.GEMINI_CLI_TRUST_WORKSPACE ?? 'true',
       ...(baseUrl
@@ -75,21 +76,21 @@ export default {
     })
   },
 
-  read(before, event) {
+  read(before: Editing, event): Editing {
     const line = record(event);
-    // What has ended has ended.
-    if (before.finished) return before;
+    // Events after the end are ignored, except for one that contradicts it.
+    if (before.finished && line.type !== 'result') return before;
     const { retrying: _, ...reply } = before;
     switch (line.type) {
       case 'init':
-        return { ...reply, ...beginning(line) };
+        return reportingEdits({ ...reply, ...beginning(line) });
       case 'message':
         if (line.role !== 'assistant') return reply;
         return { ...reply, text: reply.text + text(line.content) };
       case 'tool_use': {
-        // What was said before a call is not the answer.
+        // Text before a tool call is not the answer.
         const progress = toolCall(line.tool_name, line.parameters);
-        return { ...reply, text: '', progress };
+        return readCall({ ...reply, text: '', progress }, line);
       }
       case 'tool_result':
         return readToolResult(reply, line);
@@ -103,13 +104,15 @@ export default {
   },
 
   readError(reply, line) {
+    const delay = requestedDelay(line);
+    if (delay) return waits(reply, delay.why, delay.seconds);
     const [, attempt, said = ''] =
       /^Attempt (\d+) failed.*?backoff\.\.\. (.*)/.exec(line) ?? [];
     if (attempt === undefined) return reply;
     const { code } = failureOf(said, 'provider_error');
     const message = /"message":"(.*?)"/.exec(said)?.[1] ?? said;
-    const why = { code, message: oneLine(message, 500) };
-    const progress = oneLine(`retry ${attempt} after ${why.message}`);
+    const why = { code, message: shortLine(message, 500) };
+    const progress = shortLine(`retry ${attempt} after ${why.message}`);
     return { ...failedAgain(reply, why), progress };
   },
 
@@ -117,6 +120,8 @@ export default {
 
   connect,
   interactive,
+  // The API engine of that name cannot be a worker.
+  workerAliases: ['gemini'],
 
   probe: {
     verified: { oldest: '0.57.0', newest: '0.61.0' },
@@ -124,23 +129,55 @@ export default {
   }
 } satisfies CliEngine;
 
-function readToolResult(reply: Reply, line: Fields): Reply {
+/** Gemini CLI waits as long as the provider requests, even for hours. */
+function requestedDelay(line: string) {
+  const [, said = '', ms] =
+    /^(?:Attempt \d+ failed: )?(.*?)\.* ?Retrying after (\d+)ms\.\.\.$/.exec(
+      line
+    ) ?? [];
+  return ms === undefined
+    ? undefined
+    : { why: failureOf(said, 'quota'), seconds: Number(ms) / 1000 };
+}
+
+interface Editing extends Reply {
+  /** Files that are being changed, by the ids of the calls. */
+  editing?: Record<string, string>;
+}
+
+function readCall(reply: Editing, line: Fields): Editing {
+  const tool = text(line.tool_name);
+  const known = withCall(reply, tool, [...reading, ...writing]);
+  if (!writing.includes(tool)) return known;
+  const path = text(record(line.parameters).file_path);
+  const editing = { ...reply.editing, [text(line.tool_id)]: path };
+  return { ...known, editing };
+}
+
+const reading = `glob google_web_search grep_search list_directory read_file
+  read_many_files search_file_content web_fetch write_todos`.split(/\s+/);
+const writing = ['write_file', 'replace'];
+
+function readToolResult(reply: Editing, line: Fields): Editing {
+  const edited = reply.editing?.[text(line.tool_id)];
+  if (edited !== undefined && line.status === 'success')
+    return withEdits(reply, [edited]);
   const error = record(line.error);
   const said = text(error.message);
   const outside = /^Path not in workspace: Attempted path "(.+?)" /.exec(said);
   if (!outside && error.type !== 'policy_violation') return reply;
   // Ids begin with the name of the tool.
   const [tool = ''] = text(line.tool_id).split('__');
-  const denial = oneLine(outside ? `${tool}: ${outside[1]}` : tool);
+  const denial = shortLine(outside ? `${tool}: ${outside[1]}` : tool);
   return { ...reply, denials: [...(reply.denials ?? []), denial] };
 }
 
-/** Most are remarks; after these the run is over, as a "success" too. */
+/** Most errors are remarks; the matched ones end a run, even a "success". */
 function readError(reply: Reply, line: Fields): Reply {
   const said = text(line.message);
   const isOver = /^(loop detected|agent execution blocked)/i.test(said);
   if (line.severity !== 'error' && !isOver)
-    return { ...reply, progress: oneLine(said) };
+    return { ...reply, progress: shortLine(said) };
   return { ...reply, failure: failureOf(said, 'bad_output') };
 }
 
@@ -149,12 +186,12 @@ function readResult(reply: Reply, line: Fields): Reply {
   const ended = { ...reply, finished: true, ...readStats(stats) };
   const succeeded = line.status === 'success' && !reply.failure;
   if (succeeded) return ended;
-  const said = personal(text(record(line.error).message));
+  const said = innerMessage(text(record(line.error).message));
   const failure = reply.failure ?? failureOf(said, 'provider_error');
   return { ...ended, text: '', failure };
 }
 
-/** The model that did most; a small one may have chosen it. */
+/** The model with the most tokens; a small one may only have selected it. */
 function readStats(stats: Fields): Pick<Reply, 'usage' | 'model'> {
   const tokensOf = (value: unknown) => count(record(value).total_tokens);
   const [busiest] = Object.entries(record(stats.models)).sort(
@@ -174,12 +211,12 @@ function readStats(stats: Fields): Pick<Reply, 'usage' | 'model'> {
 function failureOf(said: string, otherwise: FailureCode) {
   return {
     code: codeOfText(said) ?? otherwise,
-    message: oneLine(said, 500) || 'Gemini CLI stopped with an error.'
+    message: shortLine(said, 500) || 'Gemini CLI stopped with an error.'
   };
 }
 
-/** `[API Error: {"error":{"code":400,"message":"…","status":"…"}}]` */
-function personal(said: string): string {
+/** The JSON in `[API Error: {"error":{"code":400,"message":"…"}}]`. */
+function innerMessage(said: string): string {
   return said.replace(/^\[API Error: ([\s\S]*)\]/, '$1');
 }
 
@@ -188,13 +225,14 @@ function codeOfText(said: string): FailureCode | undefined {
 }
 
 /**
- * Words of the CLI, the surest first. It speaks of a quota after each refusal
- * for haste.
+ * Messages of the CLI, the most reliable first. The CLI mentions a quota with
+ * every rate limit.
  */
 const CODES: [RegExp, FailureCode][] = [
   [/set an auth method|invalid auth method|you must specify/i, 'not_logged_in'],
   [/error resuming session|invalid session identifier/i, 'spawn_failed'],
   [/not running in a trusted directory/i, 'permission_denied'],
+  [/max(imum)? session turns/i, 'budget'],
   [/exceeded your current quota|exhausted your|billing/i, 'quota'],
   [/usage limit|quota exceeded|"code":402\b/i, 'quota'],
   [/token count .{0,40}exceeds|context (window|length)/i, 'context_too_long'],

@@ -4,13 +4,17 @@ import type {
   GenerateContentParameters,
   GenerateContentResponse
 } from '@google/genai/web';
-import type { ApiEngine, ApiRequest, Failure, Reply } from '../src/plugin.ts';
-import { splitVersion } from './base-url.ts';
-import { withPlainEvents } from './event-stream.ts';
-import { count, record, records, text, tokens } from './json-fields.ts';
+import type {
+  ApiEngine,
+  ApiRequest,
+  Failure,
+  Reply
+} from '../src/plugin/plugin.ts';
+import { splitVersion } from './shared/api-requests.ts';
+import { count, record, records, text, tokens } from './shared/json-fields.ts';
 
-/** Named, so that no variable leads the SDK and the key elsewhere. */
-const usual = 'https://generativelanguage.googleapis.com';
+/** Set, so that no variable redirects the SDK and with it the key. */
+const defaultUrl = 'https://generativelanguage.googleapis.com';
 
 /** Google's models by API; for work on files there is `gemini-cli`. */
 export default {
@@ -42,10 +46,10 @@ export default {
       apiKey,
       httpOptions: {
         fetch: withPlainEvents(fetch),
-        ...splitVersion(baseUrl ?? usual)
+        ...splitVersion(baseUrl ?? defaultUrl)
       }
     });
-    const asked: GenerateContentParameters = {
+    const parameters: GenerateContentParameters = {
       model: request.model,
       contents: contentsOf(request),
       config: {
@@ -56,9 +60,9 @@ export default {
       }
     };
     if (!request.stream)
-      return readPart(empty, await models.generateContent(asked));
+      return readPart(empty, await models.generateContent(parameters));
     let reply = empty;
-    for await (const part of await models.generateContentStream(asked)) {
+    for await (const part of await models.generateContentStream(parameters)) {
       reply = readPart(reply, part);
       onText(saidIn(part));
     }
@@ -83,7 +87,7 @@ function contentsOf({ turns, prompt }: ApiRequest): Content[] {
   ];
 }
 
-/** A whole answer, or a piece of one: both have the same form. */
+/** Reads a whole answer or a piece of one: both have the same form. */
 function readPart(reply: Reply, part: GenerateContentResponse): Reply {
   const finish = part.candidates?.[0]?.finishReason;
   const blocked = part.promptFeedback?.blockReason;
@@ -126,13 +130,63 @@ function refused(what: string): Failure {
   return { code: 'content_refused', message };
 }
 
-/** Thoughts are answered tokens too, but counted apart. */
+/** The API counts thoughts separately; they are completion tokens, too. */
 function readUsage(value: unknown): Pick<Reply, 'usage' | 'cachedTokens'> {
-  const told = record(value);
+  const counts = record(value);
   const usage = tokens(
-    count(told.promptTokenCount),
-    count(told.candidatesTokenCount) + count(told.thoughtsTokenCount)
+    count(counts.promptTokenCount),
+    count(counts.candidatesTokenCount) + count(counts.thoughtsTokenCount)
   );
-  const cachedTokens = count(told.cachedContentTokenCount);
+  const cachedTokens = count(counts.cachedContentTokenCount);
   return usage ? { usage, cachedTokens } : {};
+}
+
+/**
+ * Wraps `fetch` to remove the lines of event streams that Google's SDK does not
+ * understand. The SDK reads text only from events that start with `data:`, so a
+ * comment or a name that a gateway adds would lose a piece of the answer.
+ */
+export function withPlainEvents(
+  fetch: typeof globalThis.fetch
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    const { body, headers, status, statusText } = response;
+    const isStream = /^text\/event-stream/i.test(
+      headers.get('content-type') ?? ''
+    );
+    if (!body || !isStream) return response;
+    const plain = body
+      .pipeThrough(new TextDecoderStream())
+      .pipeThrough(plainEvents())
+      .pipeThrough(new TextEncoderStream());
+    return new Response(plain, { status, statusText, headers });
+  };
+}
+
+/** Passes a truncated event on unchanged, so that the SDK detects it. */
+function plainEvents(): TransformStream<string, string> {
+  let rest = '';
+  return new TransformStream({
+    transform(piece, controller) {
+      const events = (rest + piece).split(endOfEvent);
+      rest = events.pop() ?? '';
+      for (const event of events) controller.enqueue(plainEvent(event));
+    },
+    flush(controller) {
+      if (rest.trim() !== '') controller.enqueue(rest);
+    }
+  });
+}
+
+const endOfEvent = /\r\n\r\n|\n\n|\r\r/;
+
+function plainEvent(event: string): string {
+  const lines = event
+    .split(/\r\n|\n|\r/)
+    .filter((line) => !/^($|:|event:|id:|retry:)/.test(line));
+  const [first = '', ...others] = lines;
+  // Joins the data lines of an event with spaces, which JSON also allows.
+  const more = others.map((line) => line.replace(/^data:/, ''));
+  return `${[first, ...more].join(' ')}\n\n`;
 }

@@ -1,5 +1,5 @@
-import type { ApiEngine } from '../src/plugin.ts';
-import { askResponses } from './responses-api.ts';
+import type { ApiEngine } from '../src/plugin/plugin.ts';
+import { askResponses } from './shared/responses-api.ts';
 
 const newest = 'grok-4.7';
 

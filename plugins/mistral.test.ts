@@ -1,12 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ApiTask, readApiEvent } from '../src/core/engines/api-task.ts';
-import { execute } from '../src/core/engines/execute.ts';
-import type { Reply } from '../src/plugin.ts';
-import { events } from '../src/testing/provider-fake/answers.ts';
+import {
+  type ApiTask,
+  readApiEvent
+} from '../src/core/engines/api/api-task.ts';
+import { execute } from '../src/core/engines/api/execute.ts';
+import type { Reply } from '../src/plugin/plugin.ts';
+import { events } from '../test/provider-fake/answers.ts';
 import {
   type ProviderFake,
   startProviderFake
-} from '../src/testing/provider-fake/fake.ts';
+} from '../test/provider-fake/fake.ts';
 import mistral from './mistral.ts';
 
 let fake: ProviderFake;
@@ -17,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => fake.close());
 
-/** Asks; the provider answers with these events, or with the first as body. */
+/** Calls an engine whose provider answers with these events, or with a body. */
 async function ask(stream: boolean, ...answer: object[]): Promise<Reply> {
   fake.plan('Hi', events(...answer.map((event) => JSON.stringify(event))));
   const task: ApiTask = {
@@ -57,8 +60,8 @@ function piece(content: string) {
   return { id: 'c', model: 'm-1', choices: [choice] };
 }
 
-describe('an answer that the SDK does not take', () => {
-  test('is read all the same when it has no usage', async () => {
+describe('an answer that the SDK rejects', () => {
+  test('is read although it has no usage', async () => {
     for (const more of [{}, { usage: null }]) {
       const reply = await ask(false, completion('hi', 'stop', more));
       expect(reply).toEqual({ text: 'hi', finished: true, model: 'm-1' });
@@ -80,39 +83,39 @@ describe('an answer that the SDK does not take', () => {
     });
   });
 
-  test('stays one that cannot be used when there is no answer in it', async () => {
+  test('stays unusable if it contains no answer', async () => {
     expect(await ask(false, { id: 'c', created: 1 })).toMatchObject({
       failure: { code: 'bad_output' }
     });
   });
 });
 
-/** As Mistral and servers in its place tell them. */
+/** Errors as Mistral and compatible servers send them. */
 const errors: object[] = [
   { error: { message: 'overloaded', type: 'server_error', code: 503 } },
   { error: 'overloaded' },
   { object: 'error', message: 'overloaded', type: 'internal', code: '3000' }
 ];
 
-describe.each(errors)('an error where an answer should be: %j', (error) => {
+describe.each(errors)('an error in place of an answer: %j', (error) => {
   const failure = {
     code: 'provider_error',
     message:
       'Mistral failed while answering: overloaded (request NUMBER). Spawn it again a little later.'
   };
 
-  test('is told in the words of the provider, whole', async () => {
+  test('is reported with the whole message of the provider', async () => {
     const reply = await ask(false, error);
     expect(numberless(reply)).toMatchObject({ text: '', failure });
   });
 
-  test('in the middle, with what came before it', async () => {
+  test('in the middle, with the text before it', async () => {
     const reply = await ask(true, piece('ha'), piece('lf'), error);
     expect(numberless(reply)).toMatchObject({ text: 'half', failure });
   });
 });
 
-test('a limit of the rate in the middle is told as one', async () => {
+test('a rate limit in the middle of an answer is reported as one', async () => {
   const message = 'Rate limit exceeded';
   const reply = await ask(true, piece('half'), { error: { message } });
   expect(reply.failure?.code).toBe('rate_limited');

@@ -1,10 +1,14 @@
-import type { ApiEngine, ApiTools, Failure, Reply } from '../src/plugin.ts';
-import { withoutVersion } from './base-url.ts';
-import { count, record, records, text, tokens } from './json-fields.ts';
-import { messagesWithSystem } from './messages.ts';
+import type {
+  ApiEngine,
+  ApiTools,
+  Failure,
+  Reply
+} from '../src/plugin/plugin.ts';
+import { messagesWithSystem, withoutVersion } from './shared/api-requests.ts';
+import { count, record, records, text, tokens } from './shared/json-fields.ts';
 
-/** Named, so that no variable leads the SDK and the key elsewhere. */
-const usual = 'https://api.mistral.ai';
+/** Set, so that no variable redirects the SDK and with it the key. */
+const defaultUrl = 'https://api.mistral.ai';
 
 /** Mistral's models. */
 export default {
@@ -40,23 +44,23 @@ export default {
     const client = new MistralCore({
       apiKey,
       httpClient: new HTTPClient({
-        fetcher: tellingErrors(fetch, EventStream)
+        fetcher: throwingErrors(fetch, EventStream)
       }),
-      serverURL: withoutVersion(baseUrl ?? usual, 'v1')
+      serverURL: withoutVersion(baseUrl ?? defaultUrl, 'v1')
     });
-    const asked = {
+    const parameters = {
       model: request.model,
       messages: messagesWithSystem(request)
     };
     const options = { fetchOptions: { signal } };
     if (!request.stream) {
-      const answer = unwrapAsync(chatComplete(client, asked, options));
+      const answer = unwrapAsync(chatComplete(client, parameters, options));
       return readPart(
         empty,
         await answer.catch((error) => bodyOf(error, ResponseValidationError))
       );
     }
-    const parts = await unwrapAsync(chatStream(client, asked, options));
+    const parts = await unwrapAsync(chatStream(client, parameters, options));
     let reply = empty;
     for await (const { data } of parts) {
       reply = readPart(reply, data);
@@ -69,9 +73,9 @@ export default {
 type Sdk = typeof import('./sdk/mistral.ts');
 
 /**
- * An answer that the SDK does not take, as it came: servers in Mistral's
- * place leave out what it insists on, such as `usage`.
- * @throws the SDK's error, or the provider's own, when it is no answer
+ * The body of an answer that the SDK rejects: compatible servers omit fields
+ * that the SDK requires, such as `usage`.
+ * @throws the SDK's error or the provider's own, if the body is no answer
  */
 function bodyOf(
   error: unknown,
@@ -85,16 +89,16 @@ function bodyOf(
 }
 
 /**
- * A stream that breaks with the provider's words where it tells an error: the
- * SDK takes that for a piece that is spoilt, and drops what it says.
+ * Wraps `fetch` so that an error event fails the stream with the provider's
+ * message. The SDK would treat it as an invalid chunk and drop the message.
  */
-function tellingErrors(
+function throwingErrors(
   fetch: ApiTools['fetch'],
   EventStream: Sdk['EventStream']
 ): ApiTools['fetch'] {
   const encoder = new TextEncoder();
-  return async (...asked) => {
-    const response = await fetch(...asked);
+  return async (...parameters) => {
+    const response = await fetch(...parameters);
     const { body, headers } = response;
     const type = headers.get('content-type') ?? '';
     if (!body || !/^text\/event-stream/i.test(type)) return response;
@@ -111,7 +115,7 @@ function tellingErrors(
         },
         cancel: (reason) => events.cancel(reason)
       },
-      // What is read ahead would be lost when it breaks.
+      // Events that were read ahead would be lost when the stream fails.
       { highWaterMark: 0 }
     );
     return new Response(written, response);
@@ -123,7 +127,7 @@ function eventOf(data: string): string {
   return `${lines.join('')}\n`;
 }
 
-/** In the form of Mistral, or of those who speak as OpenAI. */
+/** Errors in the form of Mistral or of OpenAI-compatible servers. */
 function isError(value: unknown): boolean {
   const { error, object } = record(value);
   return Boolean(error) || object === 'error';
@@ -140,8 +144,8 @@ function parsed(text: string): unknown {
 const empty: Reply = { text: '', finished: false };
 
 /**
- * A whole completion (`message`), or a piece of one (`delta`), in the names of
- * the SDK or of the wire.
+ * Reads a whole completion (`message`) or a piece of one (`delta`), with the
+ * field names of the SDK or of the API.
  */
 function readPart(reply: Reply, value: unknown): Reply {
   const part = record(value);
@@ -159,7 +163,7 @@ function readPart(reply: Reply, value: unknown): Reply {
   };
 }
 
-/** A text, or a list of parts of which only some are text. */
+/** The content is a text, or a list of parts of which some are text. */
 function saidIn(part: unknown): string {
   const [choice = {}] = records(record(part).choices);
   const { content } = record(choice.message ?? choice.delta);
@@ -184,10 +188,10 @@ function failureOf(finish: string): Failure | undefined {
 }
 
 function readUsage(value: unknown): Pick<Reply, 'usage'> {
-  const told = record(value);
+  const counts = record(value);
   const usage = tokens(
-    count(told.promptTokens ?? told.prompt_tokens),
-    count(told.completionTokens ?? told.completion_tokens)
+    count(counts.promptTokens ?? counts.prompt_tokens),
+    count(counts.completionTokens ?? counts.completion_tokens)
   );
   return usage ? { usage } : {};
 }

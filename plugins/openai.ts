@@ -1,5 +1,5 @@
-import type { ApiEngine } from '../src/plugin.ts';
-import { askResponses } from './responses-api.ts';
+import type { ApiEngine } from '../src/plugin/plugin.ts';
+import { askResponses } from './shared/responses-api.ts';
 
 /** OpenAI's models by API; for work on files there is the engine `codex`. */
 export default {

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import type { CliEngine, FailureCode, Reply } from '../src/plugin.ts';
+import type { CliEngine, FailureCode, Reply } from '../src/plugin/plugin.ts';
 import claude from './claude.ts';
 import codex from './codex.ts';
 import copilot from './copilot.ts';
@@ -14,11 +14,11 @@ interface Recording {
   stderr: string;
 }
 
-/** What a run is seen to be: its answer, its failure, or that it never ended. */
+/** The expected result of a recording: an answer, a failure or no end. */
 type Verdict =
   | { answer: string; denials?: string[] }
   | { failure: FailureCode }
-  /** No terminal event; `stderr` is what the text on stderr says. */
+  /** No terminal event; `stderr` is the code for the text on stderr. */
   | { unfinished: true; stderr?: FailureCode };
 
 const LONG = 'abcdefghi '.repeat(20_000);
@@ -29,7 +29,7 @@ const shared: Record<string, Verdict> = {
   'dropped-once': { answer: 'Rest.' },
   'dropped-stream': { failure: 'network' },
   'empty-answer': { answer: '' },
-  // Claude may also end this one with a result, by chance: interrupted.
+  // Depending on timing, Claude may also print a result: interrupted.
   'hang-sigint': { unfinished: true },
   'hang-sigterm': { unfinished: true },
   'long-answer': { answer: LONG },
@@ -83,7 +83,7 @@ const verdicts: Record<string, Record<string, Verdict>> = {
     'empty-answer': { failure: 'bad_output' },
     'hang-sigint': { failure: 'interrupted' },
     'hang-sigterm': { failure: 'interrupted' },
-    // It lets the model go on twice, and then takes what there is.
+    // Copilot lets the model continue twice, and then returns the text so far.
     'max-tokens': { answer: 'Cut oCut oCut o' },
     'no-model': { unfinished: true, stderr: 'spawn_failed' },
     'not-logged-in': { unfinished: true, stderr: 'not_logged_in' },
@@ -92,7 +92,7 @@ const verdicts: Record<string, Record<string, Verdict>> = {
       answer: 'I may not.',
       denials: ['view: /etc/hostname']
     },
-    // It does not tell that the model was stopped by a filter.
+    // It does not report that a filter stopped the model.
     refusal: { answer: 'No.' },
     refused: { failure: 'network' },
     'shell-denied': { answer: 'I could not.' },
@@ -112,7 +112,7 @@ const verdicts: Record<string, Record<string, Verdict>> = {
     'empty-answer': { failure: 'bad_output' },
     'long-answer': { answer: COUNTING },
     loop: { failure: 'bad_output' },
-    // It does not tell that the answer was cut off, nor by what.
+    // It does not report that the answer was cut off, nor why.
     'max-tokens': { answer: 'Cut o' },
     refusal: { answer: 'No.' },
     'model-chosen': { answer: 'By choice.' },
@@ -171,7 +171,7 @@ for (const engine of engines) {
     expect(second.sessionId).toBe(first.sessionId);
   });
 
-  // Copilot tells them to a file at most.
+  // Copilot writes its tokens only to a file.
   const tokens = engine === copilot ? 'no' : 'the';
   test(`${engine.name} counts ${tokens} tokens of its run`, () => {
     const { usage } = fold(engine, load(engine, 'success').stdout);

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { versions } from '../scripts/engine-versions.mjs';
-import * as builtin from './builtin.ts';
+import { builtinEngines } from './index.ts';
 
-const programs = Object.values(builtin).flatMap((engine) =>
+const programs = builtinEngines.flatMap((engine) =>
   engine.kind === 'cli' ? [engine] : []
 );
 
-test('the newest version that is verified is the one that is tested', () => {
+test('the newest verified version is the tested one', () => {
   const tested = Object.entries(versions).map(([name, { version }]) => [
     name,
     version
@@ -18,7 +18,7 @@ test('the newest version that is verified is the one that is tested', () => {
   expect(told.sort()).toEqual(tested.sort());
 });
 
-test('what installs a program installs the package that is tested', () => {
+test('the install command of a program names the tested package', () => {
   for (const [name, one] of Object.entries(versions)) {
     const engine = programs.find((program) => program.name === name);
     expect(engine).toHaveProperty('install', `npm install -g ${one.package}`);
@@ -34,7 +34,7 @@ const [before = '', rest = ''] = pageOf('engines.md').split(
 const [table = '', after = ''] = rest.split('<!-- verified:end -->');
 
 test.each(Object.entries(versions))(
-  'the table of what is verified has the version of %s that is tested',
+  'the table of verified versions has the tested version of %s',
   (name, { version }) => {
     const rows = table.split('\n').filter((row) => row.includes(`\`${name}\``));
     expect(rows).toEqual([
@@ -43,7 +43,7 @@ test.each(Object.entries(versions))(
   }
 );
 
-test('below it stands the oldest version of each that is verified', () => {
+test('the oldest verified version of each program is listed below the table', () => {
   for (const { name, probe } of programs)
     if (probe && 'verified' in probe)
       expect(after).toMatch(

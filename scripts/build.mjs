@@ -23,8 +23,8 @@ const final = join(root, 'dist');
 const dist = mkdtempSync(join(root, '.dist-'));
 const script = (...path) => join(root, 'scripts', ...path);
 
-// The SDK's server imports validators it needs only for elicitation and for
-// clients; we use neither, and they cost a third of the start-up.
+// The SDK's server imports validators that only elicitation and clients need.
+// troupe uses neither, and they take a third of the start-up.
 const unused = script('unused-module.mjs');
 const stubs = Object.fromEntries(
   ['ajv', 'ajv-formats', 'zod/v3', 'zod-to-json-schema'].map((name) => [
@@ -39,8 +39,8 @@ const lazyBuiltins = {
   'node:fs/promises': script('lazy', 'fs-promises.mjs')
 };
 
-// Neither building a schema nor taking another's fields has a side effect:
-// those nobody uses are left out.
+// To build a schema, or to read the fields of one, has no side effect, so that
+// unused schemas can be removed.
 const protocol = readFileSync(
   join(root, 'node_modules/@modelcontextprotocol/sdk/dist/esm/types.js'),
   'utf8'
@@ -60,13 +60,13 @@ const initialize = {
   clientInfo: { name: 'build', version: '1' }
 };
 
-// The launcher compiles this bundle itself and has to lend it its import().
+// The launcher compiles this bundle itself and passes its own import() to it.
 const launcherImports = {
   name: 'launcher-imports',
   renderChunk: (code) => code.replaceAll(/\bimport\(/g, 'dynamicImport(')
 };
 
-/** Modules of all files that are made. */
+/** The ids of the modules in all bundles. */
 const inside = new Set();
 
 async function bundle(input, file, options = {}) {
@@ -93,32 +93,35 @@ async function bundle(input, file, options = {}) {
 try {
   const [lazyModules] = await Promise.all([
     writeLazyFiles(dist),
-    bundle('src/cli/mcp-entry.ts', 'mcp.cjs', {
+    bundle('src/cli/entry/mcp-entry.ts', 'mcp.cjs', {
       alias: { ...stubs, ...lazyBuiltins },
       plugins: [launcherImports],
       treeshake
     }),
-    bundle('src/cli/http-entry.ts', 'http.cjs', { alias: stubs, treeshake }),
-    bundle('src/cli/main.ts', 'cli.cjs', { alias: stubs }),
+    bundle('src/cli/entry/http-entry.ts', 'http.cjs', {
+      alias: stubs,
+      treeshake
+    }),
+    bundle('src/cli/entry/main.ts', 'cli.cjs', { alias: stubs }),
     bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
     bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
-    bundle('src/cli/api-agent.ts', 'api-agent.js', { format: 'esm' }),
-    bundle('plugins/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
-    bundle('plugins/rehearsal-worker.ts', 'rehearsal-worker.cjs', {
+    bundle('src/cli/entry/api-agent.ts', 'api-agent.js', { format: 'esm' }),
+    bundle('plugins/rehearsal/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
+    bundle('plugins/rehearsal/rehearsal-worker.ts', 'rehearsal-worker.cjs', {
       alias: stubs
     }),
-    bundle('src/testing/engine-contract.ts', 'testing.js', {
+    bundle('test/contract/engine-contract.ts', 'testing.js', {
       format: 'esm'
     }),
     bundle('src/index.ts', 'index.js', {
       format: 'esm',
-      // Who serves nothing over HTTP loads nothing for it.
+      // Split, so that a program without HTTP does not load its modules.
       parts: 'index-[name].js'
     })
   ]);
   for (const id of lazyModules) inside.add(id);
   copyFileSync(
-    join(root, 'plugins', 'gemini-cli-limits.toml'),
+    join(root, 'plugins/shared/gemini-cli-limits.toml'),
     join(dist, 'gemini-cli-limits.toml')
   );
   writeTerms(dist);
@@ -131,8 +134,8 @@ try {
 warmUp();
 
 if (process.argv.includes('--types')) {
-  // Not by npx: under `npm install -g .` that looks in the global packages, and
-  // fetches another package of that name.
+  // Does not use npx: under `npm install -g .`, npx searches the global
+  // packages and fetches another package with the same name.
   execFileSync(
     process.execPath,
     [
@@ -154,7 +157,7 @@ function writeTerms(folder) {
   writeFileSync(join(folder, termsFile), termsOf(inside).join(''));
 }
 
-/** V8 compares only lengths, so the launcher knows the bundle by its hash. */
+/** V8 compares only source lengths, so the launcher needs the bundle's hash. */
 function writeLauncher() {
   const bundle = join(dist, 'mcp.cjs');
   const code = asFunction(readFileSync(bundle, 'utf8'));
@@ -169,9 +172,9 @@ function writeLauncher() {
 }
 
 /**
- * A bundle as the launcher runs it: a function of what a module is given, in
- * ASCII. A single character beyond Latin-1 would make V8 keep two bytes for
- * each of half a million.
+ * Wraps a bundle for the launcher: a function with the parameters of a module,
+ * in ASCII. A single character beyond Latin-1 would make V8 store each of half
+ * a million characters in two bytes.
  */
 function asFunction(code) {
   const parameters = 'exports, require, module, __filename, __dirname';
@@ -182,7 +185,7 @@ function asFunction(code) {
   return `(function (${parameters}, dynamicImport) {${ascii}\n})`;
 }
 
-/** One short life of the server, so that the first real start is fast too. */
+/** Starts the server once, so that the first real start finds a cache. */
 function warmUp() {
   const empty = mkdtempSync(join(tmpdir(), 'troupe-build-'));
   const requests = [
@@ -196,7 +199,7 @@ function warmUp() {
       process.execPath,
       [join(final, 'troupe.cjs'), 'mcp', '--workspace', empty],
       {
-        // No record of it stays.
+        // The record of this start is removed below.
         env: { ...process.env, TROUPE_HOME: `${empty}.home` },
         input: `${requests.join('\n')}\n`,
         stdio: ['pipe', 'ignore', 'inherit']

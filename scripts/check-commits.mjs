@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /**
- * Fails when the message of a commit is not conventional. Merges are left out.
+ * Fails when the message of a commit is not conventional. Skips merges.
  *
- *     node scripts/check-commits.mjs BASE    the commits of HEAD behind BASE
+ *     node scripts/check-commits.mjs BASE    checks the commits after BASE
  *
- * Where BASE is not in this clone, as after a forced push or at the first push
- * of a branch, only the newest commit is checked.
+ * If this clone does not have BASE, as after a forced push or at the first push
+ * of a branch, checks only the newest commit.
  */
 import { execFileSync } from 'node:child_process';
 import { faultsOf } from './commit-message.mjs';

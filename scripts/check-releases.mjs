@@ -1,14 +1,15 @@
 #!/usr/bin/env node
 /**
- * Does troupe work with the newest releases? `npm run check:releases`.
+ * Checks troupe with the newest releases: `npm run check:releases`.
  *
- * Asks npm for the latest version of each agent's program. Each that is not the
- * one we test is installed into .cache/engines-latest/<name>, and goes through
- * its tests and `troupe doctor`, against a model of ours on loopback. Exits
- * with 1 when one is broken, with 2 when npm did not answer.
+ * Queries npm for the latest version of each agent program. A version other
+ * than the pinned one is installed into .cache/engines-latest/<name>, and
+ * checked by its tests and by `troupe doctor`, with our model server on
+ * loopback. Exits with 1 when a release is broken, and with 2 when npm did not
+ * answer or could not install a release.
  *
- *     --package @openai/codex@0.168.0   tries this version, and nothing else
- *     --report FILE                     writes the table into a file, too
+ *     --package @openai/codex@0.168.0   checks only this version
+ *     --report FILE                     also writes the table to a file
  */
 import {
   mkdtempSync,
@@ -42,7 +43,7 @@ const notAsked = 'not asked';
 const notInstalled = 'not installed';
 const notTested = 'not tested';
 
-// A release that nobody has tried gets nothing of the workflow it runs in.
+// An untested release must not see the variables of the workflow.
 for (const name of Object.keys(process.env))
   if (/^((GITHUB|ACTIONS)_|GH_TOKEN$)/.test(name)) delete process.env[name];
 
@@ -100,7 +101,7 @@ function isVersion(text) {
   return /^\d+\.\d+\.\d+(-[\w.-]+)?$/.test(text);
 }
 
-/** What npm has now, or why that is not known, for each. */
+/** The latest version of each program, or why it is unknown. */
 function latest() {
   const rows = Object.keys(versions).map(async (name) => {
     const { version, problem } = await latestOf(versions[name].package);
@@ -113,13 +114,13 @@ function latest() {
 
 async function latestOf(name) {
   const patience = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000'];
-  // Silent npm, as "npm test --silent" has it, does not say what is wrong.
+  // Under "npm test --silent", npm inherits a log level without errors.
   const args = ['view', name, 'version', '--loglevel=error', ...patience];
   const answer = await npm(args);
   const version = answer.stdout.trim();
   if (answer.status === 0 && isVersion(version)) return { version };
-  const said = wordsOf(answer) ?? wordsOfNpm(answer.stderr, answer.status);
-  const problem = `npm does not say which ${name} is the latest: ${said}. Check that npm reaches its registry, and run it again.`;
+  const reason = wordsOf(answer) ?? wordsOfNpm(answer.stderr, answer.status);
+  const problem = `npm does not say which ${name} is the latest: ${reason}. Check that npm reaches its registry, and run it again.`;
   return { problem };
 }
 
@@ -135,7 +136,7 @@ async function npm(args) {
   }
 }
 
-/** Why it was ended before its time. */
+/** Why the program was stopped; undefined when it was not. */
 function wordsOf({ stopped }) {
   if (stopped === 'late') return 'it took too long';
   return stopped && `stopped by ${signal.reason}`;
@@ -157,7 +158,7 @@ function rowOf(name, tried, result, failures = []) {
   return { name, pinned, tried, result, failures };
 }
 
-/** Whatever a release does, the others have their turn. */
+/** Does not throw for a broken release, so that the next ones are tried. */
 async function tryOut({ name, tried }) {
   const row = (result, failures) => rowOf(name, tried, result, failures);
   const stopped = () => row(notTested, [`stopped by ${signal.reason}`]);
@@ -190,7 +191,7 @@ async function test(name, folder, programs) {
     [
       ...['vitest', 'run', '--project', 'engines', '--reporter=default'],
       ...['--reporter=json', `--outputFile.json=${file}`],
-      `src/testing/engines/${name}.test.ts`
+      `test/engines/${name}.test.ts`
     ],
     {
       cwd: root,
@@ -217,7 +218,7 @@ function resultsIn(file) {
   }
 }
 
-/** What doctor has against it, but that it is another version. */
+/** The objections of `troupe doctor`, except to an unverified version. */
 async function doctor(name, programs) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-releases-')));
   const args = ['dist/troupe.cjs', 'doctor', '--json', '--engines', name];

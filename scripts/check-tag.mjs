@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
  * Fails unless a tag may be published: `node scripts/check-tag.mjs v0.2.0`.
- * It has to be the version of package.json, with a section in CHANGELOG.md,
- * and package.json has to name a package and an account that are ours.
+ * The tag has to be the version of package.json, with a section in
+ * CHANGELOG.md; package.json must not be private, nor have a placeholder.
  */
 import { readFileSync } from 'node:fs';
 
@@ -30,7 +30,7 @@ if (mcpName.includes('OWNER'))
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length > 0 ? 1 : 0;
 
-/** Between its heading and the next one of the same level. */
+/** Whether the section of the version has entries. */
 function hasChanges() {
   const [, ...sections] = changes.split(/^## /m);
   const section = sections.find((one) => one.startsWith(`[${version}]`));

@@ -1,4 +1,4 @@
-/** What a commit may be about; CONTRIBUTING.md has the same list. */
+/** The types of commits; CONTRIBUTING.md has the same list. */
 export const types = [
   'bench',
   'build',
@@ -18,9 +18,9 @@ const longest = 100;
 const form = /^(?<type>[a-z]+)(\([\w ,./-]+\))?!?: (?<subject>\S.*)$/;
 
 /**
- * What keeps a message from being a conventional commit.
+ * The faults of a message that is not a conventional commit.
  * @param {string} message
- * @returns {string[]} one sentence each; none when it is one
+ * @returns {string[]} one sentence each; empty for a valid message
  */
 export function faultsOf(message) {
   const [first = '', second = ''] = message.trimEnd().split('\n');

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
-// `council …` is `troupe council …`.
+// Runs `council …` as `troupe council …`.
 process.argv.splice(2, 0, 'council');
 require('./troupe.cjs');

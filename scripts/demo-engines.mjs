@@ -1,10 +1,9 @@
-/** Which engines scripts/demo.mjs asks, and why not the others. */
+/** Selects the engines of scripts/demo.mjs. */
 import { spawnSync } from 'node:child_process';
 import { listed, tell } from './demo-output.mjs';
 
 /**
- * Asks `troupe doctor`, which calls no model, and tells what it found.
- *
+ * Runs `troupe doctor`, which calls no model, and prints its result.
  * @returns names of the engines that are ready and see files
  */
 export function chooseEngines({ troupe, workspace, environment }) {
@@ -31,7 +30,7 @@ export function chooseEngines({ troupe, workspace, environment }) {
   return used.map(({ name }) => name);
 }
 
-/** The question is about a file, which no API sees. */
+/** The question is about a file, and an API has no access to files. */
 function isUsed({ ready, kind }) {
   return ready && kind === 'cli';
 }

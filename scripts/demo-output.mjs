@@ -1,4 +1,4 @@
-/** What scripts/demo.mjs shows on the terminal. */
+/** The terminal output of scripts/demo.mjs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -8,10 +8,10 @@ const painted = (code) => (text) =>
   colours ? `\u001b[${code}m${text}\u001b[0m` : text;
 const [bold, dim, red, green, cyan] = [1, 2, 31, 32, 36].map(painted);
 
-/** No line is longer: it would be broken on the terminal. */
+/** The length limit of a line, so that the terminal does not wrap it. */
 const width = Math.min(process.stdout.columns ?? 100, 100);
 
-/** For a recording, in which a person reads along. */
+/** For recordings, whose viewers read along. */
 const pauseMs = Number(process.env.DEMO_PAUSE_SECONDS ?? 0) * 1000;
 
 export async function heading(text) {
@@ -19,7 +19,7 @@ export async function heading(text) {
   goingOn(text);
 }
 
-/** A heading under which agents are at work: they do not pause. */
+/** A heading without a pause, while agents are at work. */
 export const goingOn = (text) => console.log(`\n${bold(text)}`);
 
 export const tell = (text) => console.log(`   ${text}`);
@@ -36,7 +36,7 @@ export function shortened(text, length) {
 /** A command for the reader to type. */
 export const command = (text) => console.log(`\n   ${cyan(text)}\n`);
 
-/** A call as JSON, its prompt cut so that the rest is seen. */
+/** Prints a call as JSON, with a shortened prompt so that the rest fits. */
 export function sent(tool, input) {
   const room = width - `   → ${tool} ${JSON.stringify(input)}`.length;
   const prompt = input.prompt?.split('\n')[0];
@@ -52,7 +52,7 @@ function cutTo(prompt, length) {
   return `${prompt.slice(0, Math.max(12, length))}…`;
 }
 
-/** Words on as many lines as they need. */
+/** Prints words on as many lines as needed. */
 export function listed(title, words, separator) {
   let line = title;
   for (const [index, word] of words.entries()) {
@@ -66,14 +66,14 @@ export function listed(title, words, separator) {
   tell(line);
 }
 
-/** One agent's end on one line. */
+/** Prints the end of one agent on one line. */
 export function ending({ agent_id, agent_type, status, result, ...failure }) {
   const done = status === 'completed';
-  const said = done
+  const summary = done
     ? result?.trim().split('\n').at(-1)
     : `${status} (${failure.error_code}): ${failure.error}`;
-  const who = `#${agent_id} ${agent_type}: `;
-  const text = who + shortened(said, width - who.length - 7);
+  const label = `#${agent_id} ${agent_type}: `;
+  const text = label + shortened(summary, width - label.length - 7);
   console.log(`     ${done ? green('✓') : red('✗')} ${text}`);
 }
 
@@ -83,7 +83,7 @@ export function price({ cost_usd, usage }) {
   return `${dollars}, ${tokens}`;
 }
 
-/** The log that was written: each agent's entry, the last one whole. */
+/** Prints the log: the entry of each agent, the last one in full. */
 export async function showLog(workspace) {
   const log = readFileSync(join(workspace, 'logs', 'IAC.md'), 'utf8');
   const entries = log.split('\n---\n').filter((part) => /^### /m.test(part));
@@ -104,7 +104,7 @@ function shortLine(line) {
   return line.length > width ? `${line.slice(0, width - 1)}…` : line;
 }
 
-/** What to do with it, now that it was seen. */
+/** Prints the next steps for the user. */
 export async function showNext(troupe) {
   await heading('Next: give these tools to your own agent');
   tell('In the directory of your project:');

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * `npm run demo`: what an MCP client does with troupe, for real and in
- * seconds. Starts the server that .mcp.json names, in a temporary workspace,
- * with read access. Needs no network, no key and no account.
+ * `npm run demo`: shows within seconds how an MCP client uses troupe. Starts
+ * the server of .mcp.json in a temporary workspace, with read access. Needs no
+ * network, no key and no account.
  *
- *   npm run demo                   engines that are ready, else the rehearsal
- *   npm run demo -- --rehearsal    the rehearsal only: no model is asked
- *   npm run demo -- --keep         leaves the workspace to look at
+ *   npm run demo                   uses engines that are ready, else rehearsal
+ *   npm run demo -- --rehearsal    uses only rehearsal, which calls no model
+ *   npm run demo -- --keep         keeps the workspace
  */
 import {
   existsSync,
@@ -40,7 +40,7 @@ import {
 
 const root = join(import.meta.dirname, '..');
 const troupe = join(root, 'dist', 'troupe.cjs');
-/** Nobody is kept waiting for a model that is slow today. */
+/** Short, so that the demo does not wait for a slow model. */
 const timeoutSeconds = 60;
 
 const settings = (engines) => ({
@@ -57,7 +57,7 @@ const notes = `# Jobs
 3. The cache needs the parser.
 `;
 
-/** Scripts of the stand-in (docs/rehearsal.md). */
+/** Scripts of the rehearsal engine (docs/rehearsal.md). */
 const scripts = [
   `Which job in notes.md comes first?
 sleep 1
@@ -73,7 +73,7 @@ fail rate_limited the provider asks to wait`
 const question =
   'Read notes.md in this directory. Which job comes first, and why? Answer in one sentence and change nothing.';
 
-/** A client's environment: names the project, and a record that goes with it. */
+/** The environment of a client. The record is in the temporary folder, too. */
 function environment(workspace) {
   const choice = /^TROUPE_(ENGINES|TOOLSETS|ON_DISCONNECT|MAX_)/;
   const kept = Object.entries(process.env).filter(
@@ -125,7 +125,7 @@ async function spawn(client, engine, prompt) {
   return agent.agent_id;
 }
 
-/** Waits as a client must: call after call, until no agent is left. */
+/** Calls `wait_for_agents` until all agents have ended, as clients have to. */
 async function waitForAll(client, ids) {
   for (;;) {
     const answer = await call(client, 'wait_for_agents', { agent_ids: ids });
@@ -160,7 +160,7 @@ async function perform(client, engines) {
   check(results);
 }
 
-/** The stand-in does what its script says; other engines may fail. */
+/** @throws Error when the rehearsal agent fails; other engines may fail */
 function check(results) {
   const rehearsal = results.find(
     ({ agent_type: type }) => type === 'rehearsal'
@@ -169,7 +169,7 @@ function check(results) {
     throw new Error(`The rehearsal agent ended as ${rehearsal?.status}.`);
 }
 
-/** @returns names of the engines to ask besides the rehearsal */
+/** @returns names of the engines to use in addition to `rehearsal` */
 async function choose(workspace, forced) {
   await heading('Engines');
   const env = environment(workspace);
@@ -217,7 +217,7 @@ process.once('exit', () => {
   else rmSync(stage, { recursive: true, force: true, maxRetries: 5 });
 });
 process.once('SIGINT', () => process.exit(130));
-// A reader may have seen enough, as in `npm run demo | head`.
+// The reader of a pipe may close it, as in `npm run demo | head`.
 process.stdout.on('error', () => undefined);
 try {
   await demonstrate(workspace, values.rehearsal ?? false);

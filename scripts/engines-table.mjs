@@ -1,5 +1,5 @@
 /**
- * What a run of the tests against the real CLIs has shown, as the table of
+ * Writes the results of the tests against the real CLIs to the table of
  * docs/engines.md.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ export function tableOf(testResults, runs, date) {
     .join('\n');
 }
 
-/** What passed, in the words of the group it belongs to, one a test. */
+/** The group of each passed test of an engine. */
 function groupsOf(engine, testResults) {
   return testResults.flatMap(({ name, assertionResults }) => {
     const file = basename(name, '.test.ts');
@@ -71,8 +71,8 @@ function groupsOf(engine, testResults) {
 function verified(groups) {
   const counts = new Map();
   for (const group of groups) counts.set(group, (counts.get(group) ?? 0) + 1);
-  const told = [...counts].map(([group, count]) => `${group} ${count}`);
-  return `${groups.length}: ${told.join(', ')}`;
+  const parts = [...counts].map(([group, count]) => `${group} ${count}`);
+  return `${groups.length}: ${parts.join(', ')}`;
 }
 
 /** Each status with the exit codes that were seen with it. */
@@ -84,8 +84,8 @@ function exits(runs) {
   }
   return [...codes]
     .map(([status, seen]) => {
-      const told = [...seen].map(String).sort(byNumber).join(', ');
-      return `\`${status}\` ${told}`;
+      const sorted = [...seen].map(String).sort(byNumber).join(', ');
+      return `\`${status}\` ${sorted}`;
     })
     .sort()
     .join('; ');

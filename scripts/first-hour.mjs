@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * Goes the way of somebody who has just heard of troupe, with the real
- * clients in a terminal, and prints how long each step took: a fresh clone,
- * `npm ci`, `troupe init`, the client, its questions, the first delegation.
+ * Follows the steps of a new user of troupe, with the real clients in a
+ * terminal, and prints the time of each step: a fresh clone, `npm ci`,
+ * `troupe init`, the client, its questions, the first delegation.
  * `npm run test:engines -- --install` installs the clients.
  *
- *     --write    puts the times and the screens into docs/first-hour.md
- *     --here     this checkout as it is built, in place of a fresh clone
+ *     --write    writes the times and the screens to docs/first-hour.md
+ *     --here     uses the build of this checkout, not a fresh clone
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -25,10 +25,10 @@ const root = join(import.meta.dirname, '..');
 const page = join(root, 'docs', 'first-hour.md');
 const flags = process.argv.slice(2);
 
-/** Longer than any that a screen holds. */
+/** Longer than any code fence in a screen. */
 const fence = '`'.repeat(4);
 
-/** What a person adds: to read and answer a question, to type a sentence. */
+/** Seconds that a person takes to answer a question and to type a sentence. */
 const person = { answer: 5, sentence: 15 };
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-first-')));
@@ -63,14 +63,14 @@ function timed(title, command, args, cwd) {
   return { title, seconds: (performance.now() - began) / 1000 };
 }
 
-/** The real clients, one after the other, with the troupe of a folder. */
+/** Runs the real clients, one after the other, with the build of a folder. */
 function walksWith(directory) {
   const notes = join(folder, 'walks.jsonl');
   run(
     'npx',
     [
       ...['vitest', 'run', '--project', 'engines'],
-      'src/testing/engines/first-hour.test.ts'
+      'test/engines/first-hour.test.ts'
     ],
     root,
     {
@@ -139,9 +139,9 @@ function s(seconds) {
   return `${seconds.toFixed(1)} s`;
 }
 
-/** What a client shows on the way. */
+/** The screens of a client. */
 function screensOf({ client, steps }, index) {
-  // What troupe itself shows is the same for all but the file's name.
+  // The screens of troupe itself differ only in the name of the file.
   const isNew = ({ title }) => index === 0 || !/^troupe|^the entry/.test(title);
   const shown = steps
     .filter(isNew)

@@ -1,4 +1,4 @@
-/** Modules of src/ as they are now, for scripts that write from them. */
+/** Runs modules of src/ without a build, for scripts that generate files. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,9 +8,8 @@ const root = join(import.meta.dirname, '..');
 const entry = 'virtual:entry';
 
 /**
- * Runs a module that imports from `./src/`, and gives what it exports. It
- * needs no build.
- * @param source the module's text
+ * Runs a module that imports from `./src/` and returns its exports.
+ * @param source the text of the module
  */
 export async function fromSources(source) {
   const build = await rolldown({
@@ -31,7 +30,7 @@ export async function fromSources(source) {
       }
     ]
   });
-  // Beside package.json, where the packages that it needs are found.
+  // Next to package.json, where Node finds the packages that it imports.
   const directory = mkdtempSync(join(root, '.dist-'));
   const file = join(directory, 'entry.mjs');
   try {

@@ -1,13 +1,13 @@
-/** Puts programs that tests need into a folder of their own. */
+/** Installs programs for tests into a separate folder. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
  * @param dependencies package → version, as in a package.json
- * @param flags more of them for npm
+ * @param flags additional flags of npm
  * @returns the folder with the programs
- * @throws Error that says what npm said, with its exit code as `status`
+ * @throws Error with the message of npm, and its exit code as `status`
  */
 export function installEngines(folder, dependencies, flags = []) {
   const modules = join(folder, 'node_modules');
@@ -15,14 +15,15 @@ export function installEngines(folder, dependencies, flags = []) {
   mkdirSync(folder, { recursive: true });
   const manifest = { private: true, dependencies };
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest));
-  // It warns of Claude Code's "engines"; the program is native and runs.
+  // npm warns about "engines" of Claude Code, whose native program runs anyway.
   const quiet = ['--no-audit', '--no-fund', '--loglevel=error'];
   run('npm', ['install', ...quiet, ...flags], folder);
-  // Puts the native program in place where npm does not run scripts.
+  // Installs the native program where npm does not run scripts.
   const claude = join(modules, '@anthropic-ai', 'claude-code');
   if (existsSync(join(claude, 'install.cjs')))
     run(process.execPath, ['install.cjs'], claude);
-  // Unpacks itself, which tests side by side had better find done.
+  // Copilot unpacks itself at its first start, which would disturb parallel
+  // tests.
   const copilot = join(programs, 'copilot');
   if (existsSync(copilot))
     run(copilot, ['--version'], folder, {
@@ -47,6 +48,6 @@ function run(command, args, cwd, env = {}) {
   if (error) throw error;
   if (status === 0) return;
   const code = status ?? signal;
-  const said = stderr.trim() || `${what} exited with ${code}`;
-  throw Object.assign(new Error(said), { status: code });
+  const message = stderr.trim() || `${what} exited with ${code}`;
+  throw Object.assign(new Error(message), { status: code });
 }

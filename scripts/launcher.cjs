@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 // `troupe mcp` and `council mcp` load the server's bundle and nothing else;
-// every other command loads the command line. V8 keeps what it compiled beside
-// them: a start then costs half. Without a usable cache it is plain
-// compilation.
+// every other command loads the command line. A compile cache of V8 next to the
+// bundles halves the start-up. Without a usable cache, V8 compiles the bundle.
 const {
   closeSync,
   existsSync,
@@ -23,7 +22,7 @@ const help = rest.includes('--help') || rest.includes('-h');
 
 const served = command === 'council' ? rest[0] : command;
 
-// Over HTTP there is one start for many clients: it may take longer.
+// Over HTTP, one start serves many clients and may take longer.
 const isHttp =
   command === 'mcp' && rest.some((word) => /^--http(=|$)/.test(word));
 
@@ -31,7 +30,7 @@ if (served === 'mcp' && !help && isHttp) start('./http.cjs', 'HTTP');
 else if (served === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
 else start('./cli.cjs', 'The command line');
 
-/** A bundle for clients has no more than what they start: the server. */
+/** A bundle for clients (mcpb) contains only the server over stdio. */
 function start(file, name) {
   try {
     require(file);
@@ -56,7 +55,7 @@ function load(file) {
     filename: file,
     ...(known ? { cachedData: known } : {})
   });
-  // V8 has taken what it needs: the memory goes back at once.
+  // V8 no longer needs the buffer, so its memory is released.
   known?.buffer.resize(0);
   if (!known || script.cachedDataRejected)
     process.once('exit', () => keep(cache, script));
@@ -72,15 +71,16 @@ function load(file) {
 }
 
 /**
- * V8 takes back only what was compiled under the same flags, so those who set
- * some have a cache of their own. Asking V8 costs 2 ms: not without need.
+ * V8 reuses only code that was compiled under the same flags, so each set of
+ * flags has its own cache. The tag takes 2 ms, so it is computed only with
+ * flags.
  */
 function flags() {
   const set = process.execArgv.length > 0 || process.env.NODE_OPTIONS;
   return set ? `-${require('node:v8').cachedDataVersionTag()}` : '';
 }
 
-/** A whole file in memory that can be given back, undefined without one. */
+/** Reads a file into a buffer whose memory can be released, or undefined. */
 function read(path) {
   let descriptor;
   try {
@@ -96,12 +96,12 @@ function read(path) {
   }
 }
 
-/** Best effort: an installation that cannot be written starts as before. */
+/** Best effort: a read-only installation starts without a cache. */
 function keep(cache, script) {
   try {
     mkdirSync(dirname(cache), { recursive: true });
     const temporary = `${cache}.${process.pid}.tmp`;
-    // What a power cut leaves of it in part would crash V8 at every start.
+    // Flushed: a partial file after a power cut would crash V8 at every start.
     const whole = { flag: 'wx', flush: true };
     writeFileSync(temporary, script.createCachedData(), whole);
     renameSync(temporary, cache);

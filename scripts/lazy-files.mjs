@@ -1,7 +1,7 @@
 /**
- * What is needed seldom, or weighs much: each in a file of its own below
- * dist/, which is loaded at its first use. So an installation has no package
- * beside troupe.
+ * Bundles packages that are large or rarely needed, each into its own file
+ * below dist/, which is loaded at its first use. An installation therefore
+ * needs no package other than troupe.
  */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { rolldown } from 'rolldown';
 const root = join(import.meta.dirname, '..');
 const sdks = 'plugins/sdk';
 
-/** Package → what is used of it. */
+/** Package → the exports that are used. */
 export const packages = {
   '@clack/prompts': '*',
   '@pydantic/genai-prices': '{ calcPrice }',
@@ -21,19 +21,19 @@ export const packages = {
   yaml: '{ parse }'
 };
 
-/** For the programs in dist/, which then load these files. */
+/** A bundler plugin that makes the programs in dist/ load these files. */
 export const lazyFiles = {
   name: 'lazy-files',
   resolveId: (id) => {
-    const sdk = /^\.\/sdk\/(.+)\.ts$/.exec(id)?.[1];
+    const sdk = /^\.{1,2}\/sdk\/(.+)\.ts$/.exec(id)?.[1];
     const file = sdk ? `sdk-${sdk}` : id in packages ? fileNameOf(id) : null;
     return file && { id: `./lazy/${file}.js`, external: true };
   }
 };
 
 /**
- * @param {string} dist where they are written
- * @returns {Promise<string[]>} paths of the modules in them
+ * @param {string} dist the target folder
+ * @returns {Promise<string[]>} paths of the bundled modules
  */
 export async function writeLazyFiles(dist) {
   const entries = [
@@ -59,11 +59,11 @@ async function writeFile(file, source) {
   const build = await rolldown({
     input: entry,
     platform: 'node',
-    // For configurations in TypeScript, which only some projects have.
+    // Only configurations in TypeScript need it.
     external: ['typescript'],
-    // Not all have modules under `main`.
+    // Some packages have ES modules only under `module`.
     resolve: { mainFields: ['module', 'main'] },
-    // Of modules that were written for `require`.
+    // CommonJS modules use these names.
     transform: {
       define: {
         __filename: 'import.meta.filename',

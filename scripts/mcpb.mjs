@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
  * Builds troupe-<version>.mcpb, the bundle that Claude Desktop and other hosts
- * install by a double click: the server with all that it loads. Needs the
- * build in dist/.
+ * install by a double click: the server with all files that it loads. Needs
+ * the build in dist/.
  *
- *     node scripts/mcpb.mjs [FOLDER]    into FOLDER in place of dist/packages
+ *     node scripts/mcpb.mjs [FOLDER]    writes to FOLDER, not to dist/packages
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { termsFile } from './third-party.mjs';
 const root = join(import.meta.dirname, '..');
 const about = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
-/** What `troupe mcp` runs over stdio; the rest is for a shell and for HTTP. */
+/** The files of `troupe mcp` over stdio; a shell and HTTP need others. */
 const programs = [
   ...['troupe.cjs', 'mcp.cjs', 'api-agent.js', 'gemini-cli-limits.toml'],
   ...['supervisor.cjs', 'reaper.cjs'],
@@ -23,7 +23,7 @@ const programs = [
 ];
 const folders = ['agents', 'prompts', 'templates'];
 
-/** What these load when it is first needed. */
+/** The files that these programs load at first use. */
 const lazy = new Set(
   programs.flatMap((program) => {
     const code = readFileSync(join(root, 'dist', program), 'utf8');

@@ -1,11 +1,10 @@
 /**
- * Makes dist/types whole: who installs troupe has no other package, so the
- * types of others that ours speak of are put beside them. What nothing speaks
- * of is left out.
+ * Completes dist/types: an installation has no other package, so foreign types
+ * that ours refer to are copied next to them. Unreferenced types are left out.
  *
- * The protocol's SDK is another matter. Its classes are only equal to
- * themselves, so who hands ours to code of his own needs the types of the SDK
- * that he has, and who has none needs none.
+ * Types of the protocol's SDK are not copied. A class is only compatible with
+ * itself, so a program needs the types of the SDK that it has installed. A
+ * program without the SDK needs none.
  */
 import {
   existsSync,
@@ -19,34 +18,34 @@ import { fileURLToPath } from 'node:url';
 
 const sdk = /^@modelcontextprotocol\/sdk\//;
 const importOfSdk = /^import .* from '@modelcontextprotocol\/sdk\/.*$/gm;
-/** Where the module is missing, its types are `any` and no error. */
+/** If the module is missing, its types are `any`, without an error. */
 const anyIfMissing = '@ts-ignore';
 const naming = /(?<=\bfrom\s*|\bimport\(?\s*)(['"])([^'"\n]+)\1/g;
 
 const folder = join(import.meta.dirname, '..', 'dist', 'types');
 
 /**
- * @param {string[]} entries of ours, as the compiler has made them
- * @returns {string[]} the files of others that were put there
+ * @param {string[]} entries declaration files from the compiler
+ * @returns {string[]} the foreign files that were copied
  */
 export function ownTypes(entries) {
-  const placeOf = (file) =>
+  const targetOf = (file) =>
     file.startsWith(folder)
       ? file
       : join(folder, 'packages', file.split(/node_modules[\\/]/).at(-1));
-  /** File → its text, where it is put. */
+  /** Source file → the text for its target. */
   const texts = new Map();
   const take = (file) => {
     if (texts.has(file)) return;
     texts.set(file, '');
-    const from = dirname(placeOf(file));
+    const from = dirname(targetOf(file));
     const text = readFileSync(file, 'utf8').replaceAll(
       naming,
       (whole, quote, name) => {
         if (name.startsWith('node:') || sdk.test(name)) return whole;
         const found = declarationOf(name, file);
         take(found);
-        const path = relative(from, placeOf(found)).split(sep).join('/');
+        const path = relative(from, targetOf(found)).split(sep).join('/');
         const module = path.replace(/\.d\.ts$/, '.js');
         return `${quote}${module.startsWith('.') ? '' : './'}${module}${quote}`;
       }
@@ -56,13 +55,13 @@ export function ownTypes(entries) {
   for (const entry of entries) take(entry);
   rmSync(folder, { recursive: true });
   for (const [file, text] of texts) {
-    mkdirSync(dirname(placeOf(file)), { recursive: true });
-    writeFileSync(placeOf(file), text);
+    mkdirSync(dirname(targetOf(file)), { recursive: true });
+    writeFileSync(targetOf(file), text);
   }
   return [...texts.keys()].filter((file) => !file.startsWith(folder));
 }
 
-/** Where the types of a module lie that a file speaks of. */
+/** The declaration file of a module that `from` imports. */
 function declarationOf(name, from) {
   const module = name.startsWith('.')
     ? join(dirname(from), name)

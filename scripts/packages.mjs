@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /**
- * Writes what clients and registries read of this repository to install
- * troupe, from package.json and prompts/.
+ * Writes the files that clients and registries read to install troupe, from
+ * package.json and prompts/.
  *
- *     --check   write nothing, fail when a file is not what would be written
+ *     --check   write nothing; fail when a file is stale
  */
 import {
   existsSync,
@@ -18,7 +18,7 @@ import { packageFiles } from './packages/package-files.mjs';
 
 const root = join(import.meta.dirname, '..');
 
-/** Folders that hold nothing else, but for a README.md. */
+/** Folders that contain only these files and a README.md. */
 const folders = ['.claude-plugin', 'integrations'];
 
 if (process.argv.includes('--check')) check(packageFiles(root));
@@ -34,7 +34,7 @@ function write(files) {
 
 function check(files) {
   const stale = [...files]
-    .filter(([path, text]) => readIfThere(path) !== text)
+    .filter(([path, text]) => readIfExists(path) !== text)
     .map(([path]) => path);
   const wrong = [...stale, ...strays(files)];
   if (wrong.length === 0) return;
@@ -44,12 +44,12 @@ function check(files) {
   process.exitCode = 1;
 }
 
-function readIfThere(path) {
+function readIfExists(path) {
   const file = join(root, path);
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
 }
 
-/** Left over from a prompt that is no more. */
+/** Files that remain from a prompt that was removed. */
 function strays(files) {
   return folders
     .map((folder) => join(root, folder))

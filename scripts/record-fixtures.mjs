@@ -3,10 +3,10 @@
  * Records what the real CLIs print: `npm run test:engines -- --record`, which
  * calls this with the pinned versions on PATH.
  *
- * Runs the CLIs of `cases` (from PATH) against our own model server on loopback,
- * with the arguments their plugins give, and stores each run as
+ * Runs the CLIs of `cases`, from PATH, against our model server on loopback,
+ * with the arguments of their plugins, and stores each run as
  * plugins/fixtures/<engine>/<case>.json. Needs no network and no account.
- * An argument records only the cases whose "<engine>/<case>" contains it.
+ * With an argument, records only the cases whose "<engine>/<case>" contains it.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
@@ -22,7 +22,7 @@ const base = path.join(os.homedir(), '.cache', 'troupe-recordings');
 const bundleFolder = path.join(base, 'bundle');
 const copilotCache = path.join(base, 'copilot-cache');
 
-/** What a user would set to be logged in. */
+/** The environment of a user who is logged in. */
 const logins = {
   claude: { ANTHROPIC_API_KEY: 'test-key' },
   codex: { CODEX_API_KEY: 'test-key' },
@@ -52,7 +52,7 @@ async function main(filter) {
       if (!`${engineName}/${name}`.includes(filter)) continue;
       jobs.push(async () => {
         const place = path.join(base, engineName, wanted.after ?? name);
-        // Nothing may be awaited before the session is promised.
+        // No await before `sessions[name]` is set: later cases use it.
         const run = Promise.resolve(sessions[wanted.after]).then((id) =>
           record(library, engine, place, { sessionId: id, ...wanted })
         );
@@ -78,7 +78,7 @@ async function main(filter) {
   await fs.rm(base, { recursive: true, force: true });
 }
 
-/** The TypeScript this needs, as one module that Node 20 can import. */
+/** Bundles the TypeScript sources as a module that Node 20 can import. */
 async function bundle(directory) {
   const from = (file) => `from ${JSON.stringify(path.join(root, file))};`;
   const lines = [
@@ -86,7 +86,7 @@ async function bundle(directory) {
     `export { default as codex } ${from('plugins/codex.ts')}`,
     `export { default as copilot } ${from('plugins/copilot.ts')}`,
     `export { default as geminiCli } ${from('plugins/gemini-cli.ts')}`,
-    `export * ${from('src/testing/model-server/server.ts')}`
+    `export * ${from('test/model-server/server.ts')}`
   ];
   await fs.mkdir(directory, { recursive: true });
   const input = path.join(directory, 'input.ts');
@@ -94,7 +94,7 @@ async function bundle(directory) {
   const built = await rolldown({ input, platform: 'node' });
   const limits = 'gemini-cli-limits.toml';
   await fs.copyFile(
-    path.join(root, 'plugins', limits),
+    path.join(root, 'plugins', 'shared', limits),
     path.join(directory, limits)
   );
   const file = path.join(directory, 'bundle.mjs');
@@ -125,14 +125,14 @@ async function record({ startModelServer }, engine, place, wanted) {
     env: {
       ...environment(home),
       ...engine.env?.set?.(request),
-      // Gemini CLI leaves reports of errors there, and names them.
+      // Gemini CLI writes error reports to TMPDIR and prints their paths.
       ...(engine.name === 'gemini-cli' ? { TMPDIR: temporary } : {}),
       CLAUDE_CODE_MAX_RETRIES: wanted.retries ?? '0',
       ...(wanted.noKey ? {} : logins[engine.name]),
       ...wanted.env
     }
   });
-  // The whole group: a wrapper does not always pass a signal on.
+  // Signals the whole group: a wrapper may not pass the signal on.
   if (wanted.signal) {
     setTimeout(
       () => process.kill(-child.pid, wanted.signal),
@@ -170,12 +170,12 @@ function environment(home) {
     TERM: 'dumb',
     DISABLE_TELEMETRY: '1',
     CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    // Copilot unpacks itself there, once.
+    // Copilot unpacks itself to this folder, once.
     COPILOT_CACHE_HOME: copilotCache
   };
 }
 
-/** Its settings name the login, and how often it tries, which no flag does. */
+/** Sets the login and the number of attempts, for which there are no flags. */
 async function prepareGemini(home, { retries = '0', settings }) {
   const file = path.join(home, '.gemini', 'settings.json');
   const usual = {
@@ -189,7 +189,7 @@ async function prepareGemini(home, { retries = '0', settings }) {
   return temporary;
 }
 
-/** Takes this machine out of a text: its paths, its ports, its sockets. */
+/** Replaces the paths, the ports and the sockets of this machine in a text. */
 function cleaner(place, url, command) {
   const packages = packagesOf(command) ?? bundleFolder;
   const slug = (text) => text.replaceAll(/[^A-Za-z0-9]/g, '-');

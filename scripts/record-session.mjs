@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 /**
- * The recorded sessions of the documents: real commands, typed into a real
- * shell in a terminal of tmux. Nothing is made up and no model is asked, as
- * no agent program is on the PATH.
+ * Records the sessions of the documents: real commands, typed into a real
+ * shell in a terminal of tmux. No model is called, because no agent program is
+ * on PATH.
  *
  *   node scripts/record-session.mjs          writes docs/media/
- *   node scripts/record-session.mjs demo     this one only
- *   node scripts/record-session.mjs --check  does it again, without pauses, and
- *                                            fails when other lines are shown
+ *   node scripts/record-session.mjs demo     writes only this session
+ *   node scripts/record-session.mjs --check  records again, without pauses, and
+ *                                            fails when the lines differ
  */
 import {
   mkdirSync,
@@ -75,7 +75,7 @@ async function perform(terminal, { type, when, keys = [...type, 'Enter'] }) {
   }
 }
 
-/** Paths of this machine are nobody's business, and differ on the next. */
+/** Replaces the paths of this machine: they are private, and differ. */
 const withoutPaths = (directory) => (text) =>
   text
     .replaceAll(root, '/path/to/troupe')

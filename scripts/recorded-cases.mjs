@@ -1,6 +1,6 @@
 /**
- * What the real CLIs are asked for by `record-fixtures.mjs`. A prompt is read
- * by the model server, which does what its directives say.
+ * The cases that `record-fixtures.mjs` records with the real CLIs. The model
+ * server reads a prompt and follows its directives.
  */
 
 const NO_SUCH_SESSION = '00000000-0000-4000-8000-000000000000';
@@ -9,7 +9,7 @@ const QUOTA = 'You exceeded your current quota, please check your billing.';
 const COUNTING = [...Array(10_000).keys()].join(' ');
 const UNICODE = 'Grüße — 日本語 👩‍💻 \u2028 \\ "quoted" \t tab';
 
-/** What all of them are asked for. */
+/** The cases of all CLIs. */
 const shared = {
   success: { prompt: '[[say: All done.]] [[usage: 1200 34 200]]' },
   'tool-write': {
@@ -51,7 +51,7 @@ const shared = {
   refusal: { prompt: '[[say: No.]] [[stop: refusal]]' }
 };
 
-/** What an agent may not do with the access it has. */
+/** Cases at the limits of an access level. */
 const limits = {
   'read-outside-denied': {
     prompt: '[[read: /etc/hostname]] [[say: I may not.]]',
@@ -97,7 +97,7 @@ export const cases = {
   },
   codex: {
     ...shared,
-    // It waits for the network for ever.
+    // Codex waits for the network forever.
     refused: {
       prompt: 'hello',
       baseUrl: CLOSED_PORT,
@@ -143,16 +143,16 @@ export const cases = {
   },
   geminiCli: {
     ...shared,
-    // It starts slowly.
+    // Gemini CLI starts slowly.
     'hang-sigterm': { ...shared['hang-sigterm'], killAfterMs: 10_000 },
     'hang-sigint': { ...shared['hang-sigint'], killAfterMs: 10_000 },
     'tool-sigint': {
-      // The command outlives it, so it must end by itself.
+      // The command outlives Gemini CLI, so it must end by itself.
       prompt: '[[shell: sleep 30]] [[say: never]]',
       signal: 'SIGINT',
       killAfterMs: 10_000
     },
-    // It stops a model that repeats itself.
+    // Gemini CLI stops a model that repeats itself.
     'long-answer': { prompt: `[[say: ${COUNTING}]]` },
     loop: shared['long-answer'],
     refused: { prompt: 'hello', baseUrl: CLOSED_PORT },

@@ -1,12 +1,12 @@
 /**
- * The sessions that scripts/record-session.mjs records: where they happen,
- * and what a person does in them. `keys` are pressed once the terminal shows
- * what `when` says; without it, once the command before has ended.
+ * The sessions that scripts/record-session.mjs records: the directory and the
+ * input. `keys` are pressed when the terminal shows a match of `when`; without
+ * `when`, immediately after the step before.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A project of somebody who works with Claude Code. */
+/** A project of a user of Claude Code. */
 function makeProject(stage) {
   const project = join(stage, 'project');
   mkdirSync(join(project, '.claude'), { recursive: true });

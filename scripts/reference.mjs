@@ -1,10 +1,9 @@
 #!/usr/bin/env node
 /**
- * Writes docs/reference/: every tool as a server of dist/ tells it, every key
- * of the configuration and every flag of the command line as src/ has them.
- * `--check` writes nothing and fails when a page is not what would be
- * written, or is there and would not be. A directory that is named takes the
- * place of docs/reference/.
+ * Writes docs/reference/: every tool that a server of dist/ lists, and every
+ * configuration key and command-line flag of src/. `--check` writes nothing
+ * and fails when a page is stale or does not belong there. An argument names a
+ * directory to use instead of docs/reference/.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,7 +24,7 @@ if (!isCheck)
 const pages = await currentPages();
 if (isCheck) {
   const stale = [...new Set([...Object.keys(pages), ...namesThere()])].filter(
-    (name) => readIfThere(name) !== pages[name]
+    (name) => readIfExists(name) !== pages[name]
   );
   if (stale.length > 0) {
     console.error(
@@ -43,10 +42,10 @@ async function currentPages() {
   const { schema, names, programs, toolsets, engines } = await fromSources(`
     import { z } from 'zod';
     import { optionalEngines } from './plugins/index.ts';
-    import { createCouncil } from './src/cli/commands/council.ts';
-    import { createProgram } from './src/cli/program.ts';
-    import { overridesOf } from './src/config-overrides.ts';
-    import { configSchema } from './src/config-schema.ts';
+    import { createCouncil } from './src/cli/commands/serve/server-commands.ts';
+    import { createProgram } from './src/cli/entry/program.ts';
+    import { overridesOf } from './src/config/overrides.ts';
+    import { configSchema } from './src/config/schema.ts';
 
     export const schema = z.toJSONSchema(configSchema, { io: 'input' });
     export const programs = [createProgram(), createCouncil()];
@@ -54,8 +53,8 @@ async function currentPages() {
     export const toolsets = schema.properties.toolsets.items.enum
       .filter((name) => name !== 'worker' && name !== 'all');
 
-    // All variables and flags there are, each said to be something.
-    const said = new Proxy({}, { get: () => 'squad' });
+    // Every variable and every flag has a value.
+    const variables = new Proxy({}, { get: () => 'squad' });
     const squad = Object.fromEntries(
       Object.keys(schema.properties.squad.properties).map((key) => [key, '1'])
     );
@@ -68,7 +67,7 @@ async function currentPages() {
         names[key] = { ...names[key], [kind]: source };
       }
     };
-    note('variable', overridesOf({ forSquads: true }, said, {}));
+    note('variable', overridesOf({ forSquads: true }, variables, {}));
     note('flag', overridesOf(every, {}, {}));
   `);
   return {
@@ -86,7 +85,7 @@ function namesThere() {
   }
 }
 
-function readIfThere(name) {
+function readIfExists(name) {
   try {
     return readFileSync(join(directory, name), 'utf8');
   } catch {

@@ -1,21 +1,21 @@
-/** What scripts/check-releases.mjs found out, in words. */
+/** The report of scripts/check-releases.mjs. */
 import { stripVTControlCharacters } from 'node:util';
 
-/** Lines that tell which tests of a JSON report of vitest failed, and how. */
+/** One line for each failed test of a JSON report of vitest. */
 export function failuresIn({ testResults }) {
   return testResults.flatMap(({ name, message, assertionResults }) => {
     const failed = assertionResults
       .filter(({ status }) => status === 'failed')
       .map(
-        ({ fullName, failureMessages: [said = ''] }) =>
-          `${fullName}: ${firstLine(said)}`
+        ({ fullName, failureMessages: [failure = ''] }) =>
+          `${fullName}: ${firstLine(failure)}`
       );
     if (failed.length > 0 || !message) return failed;
     return [`${name.split('/').at(-1)}: ${firstLine(message)}`];
   });
 }
 
-/** How many tests of it passed. */
+/** The number of passed tests in a JSON report of vitest. */
 export function passedIn({ testResults }) {
   return testResults
     .flatMap(({ assertionResults }) => assertionResults)
@@ -23,7 +23,7 @@ export function passedIn({ testResults }) {
 }
 
 /**
- * @param rows name, pinned, tried, result and what went wrong
+ * @param rows each with name, pinned, tried, result and failures
  * @returns a table, with the failures below their row
  */
 export function reportOf(rows) {
@@ -43,26 +43,27 @@ export function reportOf(rows) {
     .join('\n');
 }
 
-/** What `troupe doctor --json` has against the one engine it looked at. */
+/** The objections of `troupe doctor --json` to the one engine it checked. */
 export function objectionsOf({ stdout, stderr, status }) {
   let engine;
   try {
     [engine] = JSON.parse(stdout).engines;
   } catch {
-    const said = firstLine(stderr) || `it ended with ${status}, without JSON`;
-    return [`troupe doctor: ${said}`];
+    const problem =
+      firstLine(stderr) || `it ended with ${status}, without JSON`;
+    return [`troupe doctor: ${problem}`];
   }
   const { says = 'no answer', gone } = engine?.tested ?? {};
   return gone?.length === 0 ? [] : [`troupe doctor: ${says}`];
 }
 
-/** What npm means, of all that it says. */
+/** The relevant line of npm's errors. */
 export function wordsOfNpm(stderr, status) {
   const meant = firstLine(stderr.replace(/^npm (warn.*|error code .*)$/gm, ''));
   return meant || `npm exited with ${status}`;
 }
 
-/** The first line that says something, without what steers a terminal. */
+/** The first line that is not blank, without terminal control sequences. */
 export function firstLine(text) {
   const lines = stripVTControlCharacters(text).split(/[\r\n]+/);
   const line = lines.find((one) => one.trim() !== '') ?? '';

@@ -1,20 +1,20 @@
 import { spawn } from 'node:child_process';
 
 /**
- * Runs a program in a process group of its own. When its time is up, or the
- * signal aborts, the group is ended.
- * @param options cwd, env; limitMs; signal; graceMs: how long it may take to
- *   end; shown: what it writes goes to the terminal, not into the answer
- * @returns exit code or name of the signal; what it wrote; `stopped` is
- *   "late" or "aborted" when we ended it
+ * Runs a program in its own process group, and ends the group at the limit or
+ * when the signal aborts.
+ * @param options cwd, env; limitMs; signal; graceMs: how long the program may
+ *   take to end; shown: the output goes to the terminal and is not returned
+ * @returns the exit code or the name of the signal as `status`; the output;
+ *   `stopped` is "late" or "aborted" when this function ended the program
  */
 export function runProgram(command, args, options) {
   const { cwd, env = process.env, limitMs, signal } = options;
   const { graceMs = 5000, shown = false } = options;
   return new Promise((resolve, reject) => {
-    const said = { stdout: '', stderr: '' };
+    const output = { stdout: '', stderr: '' };
     if (signal?.aborted) {
-      resolve({ status: null, stopped: 'aborted', ...said });
+      resolve({ status: null, stopped: 'aborted', ...output });
       return;
     }
     let stopped;
@@ -25,15 +25,15 @@ export function runProgram(command, args, options) {
       stdio: ['ignore', out, out],
       detached: true
     });
-    let lastWord;
+    let killTimer;
     const stop = (why) => {
       if (stopped) return;
       stopped = why;
       killGroup(child, 'SIGTERM');
-      lastWord = setTimeout(() => {
+      killTimer = setTimeout(() => {
         killGroup(child, 'SIGKILL');
-        // Who left the group may hold them open.
-        for (const name of Object.keys(said)) child[name]?.destroy();
+        // A process that has left the group may keep the streams open.
+        for (const name of Object.keys(output)) child[name]?.destroy();
       }, graceMs);
     };
     const timer = setTimeout(() => stop('late'), limitMs);
@@ -41,13 +41,13 @@ export function runProgram(command, args, options) {
     signal?.addEventListener('abort', onAbort);
     const finish = () => {
       clearTimeout(timer);
-      clearTimeout(lastWord);
+      clearTimeout(killTimer);
       signal?.removeEventListener('abort', onAbort);
       if (stopped) killGroup(child, 'SIGKILL');
     };
-    for (const name of Object.keys(said))
+    for (const name of Object.keys(output))
       child[name]?.setEncoding('utf8').on('data', (text) => {
-        said[name] += text;
+        output[name] += text;
       });
     child.once('error', (error) => {
       finish();
@@ -55,7 +55,7 @@ export function runProgram(command, args, options) {
     });
     child.once('close', (code, killedBy) => {
       finish();
-      resolve({ status: code ?? killedBy, stopped, ...said });
+      resolve({ status: code ?? killedBy, stopped, ...output });
     });
   });
 }
@@ -64,6 +64,6 @@ function killGroup({ pid }, signal) {
   try {
     if (pid !== undefined) process.kill(-pid, signal);
   } catch {
-    // Nothing of it is left.
+    // The group has already exited.
   }
 }

@@ -1,8 +1,8 @@
 /** Recordings as asciicast v2. */
 
 /**
- * Chunks as events of text. One that ends within a line or a character waits
- * for the next, so that `change` sees whole lines.
+ * Converts chunks to events of text. A part of a line or of a character is
+ * kept for the next chunk, so that `change` gets whole lines.
  */
 export function eventsIn(chunks, change) {
   const events = [];
@@ -18,7 +18,10 @@ export function eventsIn(chunks, change) {
   return events;
 }
 
-/** What is typed is no whole line; paths come by lines. */
+/**
+ * How many bytes to pass on: all of a short, typed text, else the whole lines.
+ * Paths, which `change` replaces, are not in typed text.
+ */
 function wholeIn(bytes) {
   const isTyped = /^[\x00-\x2e\x30-\x7f]{1,40}$/.test(bytes.toString('latin1'));
   return isTyped ? bytes.length : bytes.lastIndexOf(10) + 1;

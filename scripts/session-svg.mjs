@@ -1,11 +1,12 @@
 /**
- * Screens of a terminal as one animated SVG: each screen beside the one before
- * it, and a window that jumps from one to the next. Follows the reader's
- * choice of dark or light; who wants no motion sees the last screen.
+ * Renders terminal screens as one animated SVG: each screen is to the right of
+ * the previous one, and a window jumps from one to the next. The SVG follows
+ * the reader's choice of dark or light; with reduced motion, it shows only the
+ * last screen.
  */
 const cell = { width: 8.4, height: 18 };
 const margin = 14;
-/** How long the last screen stays before it begins anew, in seconds. */
+/** How long the last screen stays before the loop restarts, in seconds. */
 const lastSeconds = 6;
 
 const style = `
@@ -47,7 +48,7 @@ ${shown.join('\n')}
 `;
 }
 
-/** One animation: at each screen's time the film jumps to it. */
+/** The animation, which jumps to each screen at its time. */
 function motion(screens, width) {
   const start = screens[0].at;
   const total = screens.at(-1).at - start + lastSeconds;
@@ -62,7 +63,7 @@ function motion(screens, width) {
 `;
 }
 
-/** A line as texts of one look each, every one at its own column. */
+/** Renders a line as one text element for each style, at its column. */
 function lineOf(line) {
   let column = 0;
   return pieces(line)
@@ -80,7 +81,7 @@ function lineOf(line) {
 
 const wide = /(\p{Emoji_Presentation}+)/u;
 
-/** Parts between changes of colour; wide characters by themselves. */
+/** Splits a line at changes of style, and around wide characters. */
 function pieces(line) {
   const found = [];
   const state = { bold: false, dim: false, colour: '' };

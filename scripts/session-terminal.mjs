@@ -10,13 +10,13 @@ import {
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 
-const lookMs = 40;
+const pollMs = 40;
 
 export function openTerminal({ stage, root, directory, size, pauseSeconds }) {
   const streamFile = join(stage, 'stream');
   const promptsFile = join(stage, 'prompts');
   const settingsFile = join(stage, 'bashrc');
-  /** Node and npm, the system's programs, and nothing of who records. */
+  /** Has Node, npm and the system's programs, without settings of the user. */
   const env = {
     HOME: join(stage, 'home'),
     PATH: `${join(stage, 'bin')}:/usr/bin:/bin`,
@@ -52,7 +52,7 @@ export function openTerminal({ stage, root, directory, size, pauseSeconds }) {
   const chunks = [];
   const screens = [];
   let read = 0;
-  const look = () => {
+  const sample = () => {
     const stream = readFileSync(streamFile);
     if (stream.length > read)
       chunks.push({ at: seconds(), bytes: stream.subarray(read) });
@@ -66,32 +66,32 @@ export function openTerminal({ stage, root, directory, size, pauseSeconds }) {
       const literal = [...key].length === 1 ? ['-l'] : [];
       tmux('send-keys', '-t', 'main', ...literal, key);
     },
-    /** Looks until it is over, or so long. */
+    /** Records until `isOver` returns true, for at most `ms`. */
     watch: async (ms, isOver = () => false) => {
       const until = performance.now() + ms;
       do {
-        look();
+        sample();
         if (isOver()) return true;
-        await setTimeout(lookMs);
+        await setTimeout(pollMs);
       } while (performance.now() < until);
       return false;
     },
     shows: (pattern) => pattern.test(tmux('capture-pane', '-p', '-t', 'main')),
-    /** How often the shell has asked for a command. */
+    /** How many prompts the shell has printed. */
     prompts: () => readFileSync(promptsFile).length,
-    /** What was put out, and every screen that was another, with times. */
+    /** The output and each distinct screen, with their times. */
     seen: () => ({ chunks, screens }),
-    /** All that can be scrolled back to; broken lines are whole. */
+    /** The whole scrollback, with wrapped lines joined. */
     text: () => tmux('capture-pane', '-p', '-J', '-S', '-', '-t', 'main'),
     close: async () => {
       tmux('kill-server');
-      // The shell may still have something to put away.
-      while (isAlive(shellPid)) await setTimeout(lookMs);
+      // The shell may still write files.
+      while (isAlive(shellPid)) await setTimeout(pollMs);
     }
   };
 }
 
-/** From a clone, `troupe` is this. */
+/** The bashrc, in which `troupe` runs the build of this clone. */
 function settings(root, promptsFile) {
   return `
 PS1='\\[\\e[32m\\]$\\[\\e[0m\\] '

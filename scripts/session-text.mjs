@@ -1,16 +1,16 @@
-/** What a terminal showed in the end, and how two of that are compared. */
+/** The final text of a recorded terminal, and the comparison of two texts. */
 
-/** Lines without what a terminal fills them up with. */
+/** Removes the padding of the terminal. */
 export function tidy(text) {
   const lines = text.split('\n').map((line) => line.trimEnd());
   return `${lines.join('\n').trim()}\n`;
 }
 
 /**
- * What two recordings show otherwise, but for ids, times, and how far agents
- * had come when somebody looked.
+ * The differences of two recordings, except for ids, versions, times and the
+ * progress of agents.
  *
- * @returns lines as a patch has them
+ * @returns lines that begin with `- ` or `+ `
  */
 export function differences(before, now) {
   const [old, fresh] = [before, now].map(normal);

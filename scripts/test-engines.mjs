@@ -2,15 +2,15 @@
 /**
  * Tests against the real CLIs: `npm run test:engines`.
  *
- * Installs the pinned versions into .cache/engines once, into .cache/judges
- * what the project "conformance" needs and into .cache/packagers what the tests
- * of packages need, then runs the whole project "engines"; `npm test` runs its
- * quick part. TROUPE_TEST_CLIS names a
- * folder that has the programs already. Their model is ours, on loopback: no
- * account, no network.
+ * Installs the pinned versions into .cache/engines once, the tools of the
+ * project "conformance" into .cache/judges and the tools of package tests into
+ * .cache/packagers. Then runs the whole project "engines"; `npm test` runs its
+ * quick part. TROUPE_TEST_CLIS names a folder that already has the programs.
+ * They call our model server on loopback, so tests need no account and no
+ * network.
  *
  *     --install          install, and do nothing else
- *     --record [FILTER]  record plugins/fixtures/ anew, and do nothing else
+ *     --record [FILTER]  record plugins/fixtures/ again, and do nothing else
  *     --table            after a run without failures, write its table into
  *                        docs/engines.md
  *
@@ -35,7 +35,7 @@ const programs =
   process.env.TROUPE_TEST_CLIS ?? join(folder, 'node_modules', '.bin');
 const judgesFolder = join(root, '.cache', 'judges');
 const packagersFolder = join(root, '.cache', 'packagers');
-// npm refuses a package that is for another platform.
+// npm refuses a package for another platform.
 const here = `-${process.platform}-${process.arch}`;
 const own = Object.values(peers).filter((one) => one.package.endsWith(here));
 const dependencies = dependenciesOf([...Object.values(versions), ...own]);
@@ -45,7 +45,7 @@ if (rest.length > (most ?? Number.POSITIVE_INFINITY))
   fail(`${first} takes ${most === 0 ? 'no argument' : 'one filter at most'}.`);
 
 if (!process.env.TROUPE_TEST_CLIS) install(folder, dependencies);
-// Their Nodes are for this platform alone.
+// The pinned Node packages are for one platform only.
 if (judges.node.package.endsWith(here)) {
   const plain = ['--ignore-scripts'];
   install(judgesFolder, dependenciesOf(Object.values(judges)), plain);
@@ -79,7 +79,7 @@ function test(more, onSuccess) {
     {
       TROUPE_TEST_ENGINES: 'all',
       TROUPE_ENGINE_RUNS: runs,
-      // Nothing is left out where the programs were just installed.
+      // No test may be skipped, because the programs were just installed.
       TROUPE_CI: '1'
     }
   );
@@ -90,7 +90,7 @@ function dependenciesOf(packages) {
   return Object.fromEntries(packages.map((one) => [one.package, one.version]));
 }
 
-/** Once: an installation that was cut short has no such note. */
+/** Installs once. The note comes last, so an interrupted run is repeated. */
 function install(folder, dependencies, flags) {
   const note = join(folder, 'installed.json');
   const wanted = JSON.stringify(dependencies);

@@ -1,40 +1,67 @@
 #!/usr/bin/env node
 /**
- * `npm test`: every check, in order, up to the first that fails. The last
- * line counts the tests, and the other checks as one each. Needs no key, no
- * agent program and no network: what a test needs and the machine lacks is
- * skipped by name. With TROUPE_CI=1 that is a failure too.
+ * `npm test`: runs all checks in order, up to the first that fails. The last
+ * line counts the tests, and each other check as one. Needs no key, no agent
+ * program and no network: tests whose needs the machine lacks are skipped and
+ * named. With TROUPE_CI=1, a skipped test is a failure, except for tests of
+ * other platforms.
+ *
+ *     --static     only the checks that run no test
+ *     --coverage   only the unit tests, with their coverage
+ *     --tests …    only the tests; the rest of the arguments goes to vitest
+ *     --budgets    only the benches
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 const root = join(import.meta.dirname, '..');
 const strict = process.env.TROUPE_CI === '1';
 const count = { passed: 0, failed: 0, skipped: 0 };
 
-const steps = [
-  ['style and lint', () => tool('biome', 'check', '.')],
-  ['types', () => tool('tsc', '--noEmit')],
-  ['nothing unused', () => tool('knip')],
-  ['build', () => node('scripts/build.mjs', '--types')],
-  [
-    'packages as their source says',
-    () => node('scripts/packages.mjs', '--check')
+const [only, ...more] = process.argv.slice(2);
+const bin = (name, ...args) =>
+  counted(run(join(root, 'node_modules', '.bin', name), args));
+const node = (file, ...args) =>
+  counted(run(process.execPath, [join(root, file), ...args]));
+
+const groups = {
+  '--static': [
+    ['style and lint', () => bin('biome', 'check', '.')],
+    ['types', () => bin('tsc', '--noEmit')],
+    ['nothing unused', () => bin('knip')],
+    ['build', () => node('scripts/build.mjs', '--types')],
+    [
+      'packages as their source says',
+      () => node('scripts/packages.mjs', '--check')
+    ],
+    ['package', () => bin('publint', '--strict', '--pack', 'false')]
   ],
-  ['package', () => tool('publint', '--strict', '--pack', 'false')],
-  ['tests', runTests],
-  ['start-up within its budget', () => measured('start.mjs')],
-  ['spawns within their budget', () => measured('spawn.mjs')],
-  ['runs within their budget', () => measured('run-overhead.mjs')],
+  '--tests': [['tests', () => runTests(more)]],
+  '--budgets': [
+    ['start-up within its budget', () => measured('start.mjs')],
+    ['spawns within their budget', () => measured('spawn.mjs')],
+    ['runs within their budget', () => measured('run-overhead.mjs')],
+    [
+      '100 MB of output',
+      () => measured('output.mjs', '--runs', '3', '--gigabyte-runs', '0')
+    ],
+    ['200 agents at once', () => measured('load.mjs', '--agents', '200')],
+    ['nothing grows under load', () => measured('soak.mjs')]
+  ]
+};
+const coverage = [
   [
-    '100 MB of output',
-    () => measured('output.mjs', '--runs', '3', '--gigabyte-runs', '0')
-  ],
-  ['200 agents at once', () => measured('load.mjs', '--agents', '200')],
-  ['nothing grows under load', () => measured('soak.mjs')]
+    'unit tests with coverage',
+    () => bin('vitest', 'run', '--project', 'unit', '--coverage')
+  ]
 ];
+const steps =
+  only === '--coverage'
+    ? coverage
+    : (groups[only] ?? Object.values(groups).flat());
 
 for (const [name, step] of steps) {
   process.stdout.write(`\n== ${name}\n`);
@@ -49,18 +76,10 @@ process.stdout.write(
   `\n${count.passed} passed, ${count.failed} failed${skipped}\n`
 );
 
-/** A check that counts as one. Returns what is wrong, if anything is. */
+/** Counts a check as one. Returns the problem, if there is one. */
 function counted(problem) {
   count[problem === undefined ? 'passed' : 'failed'] += 1;
   return problem;
-}
-
-function tool(name, ...args) {
-  return counted(run(join(root, 'node_modules', '.bin', name), args));
-}
-
-function node(file, ...args) {
-  return counted(run(process.execPath, [join(root, file), ...args]));
 }
 
 function run(command, args) {
@@ -74,14 +93,14 @@ function run(command, args) {
   return status === 0 ? undefined : `exit code ${status}`;
 }
 
-/** One noisy run on a busy machine is no news; two are. */
+/** Fails after two failed runs: a busy machine may cause one. */
 function measured(name, ...args) {
   const bench = join(root, 'bench', name);
   const once = () => run(process.execPath, [bench, '--check', ...args]);
   return counted(once() && once());
 }
 
-function runTests() {
+function runTests(options) {
   const folder = mkdtempSync(join(tmpdir(), 'troupe-results-'));
   const file = join(folder, 'results.json');
   try {
@@ -89,13 +108,20 @@ function runTests() {
       'run',
       '--reporter=default',
       '--reporter=json',
-      `--outputFile.json=${file}`
+      `--outputFile.json=${file}`,
+      ...options
     ]);
     if (!existsSync(file)) return counted(problem ?? 'no results');
     return judge(JSON.parse(readFileSync(file, 'utf8')).testResults, problem);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** A failed test with the beginning of its first failure, without colors. */
+function described(title, { failureMessages: [failure = ''] }) {
+  const text = stripVTControlCharacters(failure).slice(0, 2000).trimEnd();
+  return `${title}\n${text.replace(/^/gm, '    ')}`;
 }
 
 function judge(files, problem) {
@@ -105,16 +131,16 @@ function judge(files, problem) {
     for (const test of tests) {
       const title = `${relative(root, name)}: ${test.fullName}`;
       if (test.status === 'passed') count.passed += 1;
-      else if (test.status === 'failed') failed.push(title);
+      else if (test.status === 'failed') failed.push(described(title, test));
       else left.push(title);
     }
-    // It did not load, or failed outside of its tests.
+    // The file did not load, or failed outside its tests.
     if (status === 'failed' && !tests.some((test) => test.status === 'failed'))
       failed.push(`${relative(root, name)}: ${message}`);
   }
   for (const title of left) process.stdout.write(`skipped: ${title}\n`);
   for (const title of failed) process.stdout.write(`failed: ${title}\n`);
-  // A test for another platform is not missing here.
+  // A test for another platform need not run here.
   const missing = left.filter((title) => !/\((not )?on \w+\)/.test(title));
   count.skipped += left.length;
   count.failed += failed.length;

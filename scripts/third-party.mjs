@@ -1,14 +1,14 @@
-/** The terms of packages whose code is in a file of ours. */
+/** The licenses of packages whose code is in dist/. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, sep } from 'node:path';
 
-/** Beside the files that it is about. */
+/** Written next to the files that contain the code. */
 export const termsFile = 'THIRD-PARTY-LICENSES.txt';
 
 /**
  * @param {Iterable<string>} moduleIds paths of the modules in a bundle
  * @returns {string[]} a section for each package, in the order of their names
- * @throws Error for a package that brings no terms
+ * @throws Error for a package without license terms
  */
 export function termsOf(moduleIds) {
   const ids = [...moduleIds];
@@ -31,7 +31,7 @@ function sectionOf(folder, ids) {
   return `== ${name} ${version}: ${license}\n\n${words}\n\n`;
 }
 
-/** Some have them in their README alone. */
+/** The license texts. Some packages have theirs only in the README. */
 function wordsOf(folder, ids) {
   const files = readdirSync(folder);
   const own = files.filter((one) => /^licen[cs]e/i.test(one)).sort();
@@ -41,16 +41,17 @@ function wordsOf(folder, ids) {
       .map((file) => read(folder, file).trim())
       .join('\n\n');
   const readme = files.find((one) => /^readme/i.test(one));
-  const [, said = ''] =
+  const [, section = ''] =
     /^(?:#+ *)?Licen[cs]e\s*$\s*(?:-+\s*$)?([\s\S]*)/im.exec(
       readme ? read(folder, readme) : ''
     ) ?? [];
-  return said.trim();
+  return section.trim();
 }
 
 /**
- * The files with the terms of code that a package has taken from others, for
- * those parts of it that are used: beside the sources, where the rest is not.
+ * The license files of third-party code within a package. A license in a
+ * folder counts only if the bundle has a module of that folder; a license below
+ * src/ stands for the same folder of the build.
  */
 function othersIn(folder, ids) {
   return readdirSync(folder, { recursive: true })

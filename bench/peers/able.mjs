@@ -1,12 +1,12 @@
-/** Of us and our peers those that start on this machine. */
+/** Finds the servers that start on this machine. */
 import { isOurs, titleOf } from './list.mjs';
 import { Session } from './session.mjs';
 import { setStage } from './stage.mjs';
 
 /**
- * @param node that starts them
- * @returns those that answer, and why others do not
- * @throws Error where ours does not
+ * @param node the Node binary that starts them
+ * @returns the servers that answer, and the problems of the others
+ * @throws Error when troupe does not answer
  */
 export async function ableOf(all, node) {
   const able = [];

@@ -1,4 +1,4 @@
-/** The published council, asked by several of its processes at once. */
+/** Measures the published council with several of its processes at once. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ableOf } from './able.mjs';
@@ -8,7 +8,7 @@ import { setStage } from './stage.mjs';
 
 const each = 75;
 
-/** Undefined where it does not run, or cannot be had. */
+/** Undefined when it cannot be installed or does not start. */
 export async function councilPeer() {
   try {
     const isCouncil = ({ program }) => program === 'council';
@@ -22,9 +22,9 @@ export async function councilPeer() {
 }
 
 /**
- * Milliseconds for each response that it acknowledges, how many of them its
- * file has afterwards, and how long each call took.
- * @param lanes calls of each process at a time
+ * Milliseconds for each acknowledged response, the number of responses that
+ * the file then has, and the milliseconds of each call.
+ * @param lanes concurrent calls of each process
  */
 export async function timePeer(peer, processes, content, lanes) {
   const stage = setStage({});

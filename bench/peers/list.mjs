@@ -1,7 +1,7 @@
 /**
- * Servers of the same kind that install from npm, pinned, and what each of
- * them can be asked: how it starts, and how it runs a program of an agent.
- * Nothing of them is a dependency; they are put into .cache/peers once.
+ * Similar servers from npm, at pinned versions: how each starts, and how it
+ * runs the program of an agent. They are installed into .cache/peers once and
+ * are not dependencies.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,10 +10,11 @@ import { installEngines } from '../../scripts/install-engines.mjs';
 const folder = join(import.meta.dirname, '..', '..', '.cache', 'peers');
 
 /**
- * `file` is started by Node, a `program` by itself. `run` is a call that waits
- * for the answer of an agent's program. `track`, where agents are followed in
- * the background: how they are started, waited for, listed and asked for, and
- * the file that has what the program put out. `not` says why neither is there.
+ * Node starts a `file`; a `program` is started directly. `run` is a call that
+ * waits for the answer of an agent's program. `track` is for servers that
+ * follow agents in the background: the calls that start, await, list and read
+ * agents, and the file with the output of the program. `not` says why a server
+ * has neither.
  */
 const known = [
   {
@@ -67,7 +68,7 @@ const known = [
   }
 ];
 
-/** Ours, as one of them. @param engine that its agents run on */
+/** troupe in the same form. @param engine the engine of its agents */
 export function troupe(path, engine = 'claude') {
   return {
     name: 'troupe',
@@ -89,18 +90,18 @@ export function isOurs({ name }) {
   return name === 'troupe';
 }
 
-/** What a line of a table calls it. */
+/** The name in a table. */
 export function titleOf({ name, version }) {
   return version === undefined ? name : `${name} ${version}`;
 }
 
-/** Those that are for this platform. */
+/** The peers for this platform. */
 export function peersHere() {
   const here = `-${process.platform}-${process.arch}`;
   return known.filter(({ name, program }) => !program || name.endsWith(here));
 }
 
-/** The same, installed. @throws Error of npm */
+/** Installs the peers for this platform. @throws Error of npm */
 export function installPeers() {
   const own = peersHere();
   const wanted = Object.fromEntries(

@@ -1,4 +1,4 @@
-/** 200 agents of two seconds at once, and how long a list takes meanwhile. */
+/** Measures 200 agents of two seconds at once, and `list` meanwhile. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -39,13 +39,13 @@ async function runAll(peer, node) {
     const from = performance.now();
     let over = false;
     const lists = listUntil(session, peer.track.list, () => over);
-    const told = await Promise.all(
+    const results = await Promise.all(
       Array.from({ length: agents }, () => runOne(session, peer, stage))
     );
     const ms = performance.now() - from;
     over = true;
-    const right = told.filter((one) => one.right).length;
-    const started = told.map((one) => one.startedMs);
+    const right = results.filter((one) => one.right).length;
+    const started = results.map((one) => one.startedMs);
     return { ms, right, started, ...(await lists), memory: session.memory() };
   } finally {
     await session.close();
@@ -66,7 +66,7 @@ async function runOne(session, { track }, stage) {
   }
 }
 
-/** Milliseconds of each list, and how many were never answered. */
+/** Milliseconds of each list, and the number of failed calls. */
 async function listUntil(session, call, isOver) {
   const listed = [];
   let failed = 0;
@@ -105,7 +105,7 @@ function rowsOf({ peer, ms, right, started, listed, failed, memory }) {
   ];
 }
 
-/** Whether ours lists faster than any other. */
+/** Whether the lists of troupe are faster than those of each peer. */
 function fasterOf(seen) {
   return comparison(
     '99 of 100 lists are faster than any peer’s',

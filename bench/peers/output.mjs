@@ -1,4 +1,4 @@
-/** A program that puts out 100 MB: time, memory, and whether all is there. */
+/** Measures a program that prints 100 MB: time, memory and completeness. */
 import { closeSync, openSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fact, median, row } from '../statistics.mjs';
@@ -12,13 +12,16 @@ const bytes = 100 * 1024 * 1024;
 const answerChars = 1024 * 1024;
 const kinds = { text: 'plain text', lines: 'JSON lines' };
 const runs = 3;
-/** One that takes longer is asked once. */
+/** A server that takes longer is measured once. */
 const patienceMs = 5000;
 
 export async function measureOutput(all, { node, version }) {
   const ours = all.find(isOurs);
-  const said = writeAnswers();
-  const one = (peer, kind) => ({ peer, kind, stage: furnish(said), seen: [] });
+  const answers = writeAnswers();
+  const one = (peer, kind) => ({
+    ...{ peer, kind, seen: [] },
+    stage: prepareStage(answers)
+  });
   const plain = [troupe(ours.path, 'plain'), ...all.filter(({ run }) => run)];
   const tried = [
     ...plain.map((peer) => one(peer, 'text')),
@@ -34,14 +37,14 @@ export async function measureOutput(all, { node, version }) {
       }
   } finally {
     for (const { stage } of tried) stage.remove();
-    said.remove();
+    answers.remove();
   }
   return {
     title: `Peers: 100 MB of output, Node ${version}`,
     rows: [
       ...tried.flatMap((one) => rowsOf(one, floors[one.kind])),
       fasterOf(tried.filter(({ kind }) => kind === 'text')),
-      alone(tried)
+      completeRow(tried)
     ],
     notes: [
       'Floor: `cat` of the same bytes into a file. Time is from the call to the answer in the hands of the caller; where agents are followed, until its beginning and its length are, and the file that has all of it.',
@@ -69,8 +72,8 @@ function writeAnswers() {
   return { ...stage, chars: { text: text.length, lines: answerChars } };
 }
 
-/** A folder for one server, where ours also has an engine for plain text. */
-function furnish({ answers, chars }) {
+/** A workspace for one server; troupe also gets an engine for plain text. */
+function prepareStage({ answers, chars }) {
   const stage = setStage({ answers });
   const plugin = stage.file(
     'plain.mjs',
@@ -97,17 +100,17 @@ async function runOnce(peer, kind, stage, node) {
     await session.request('tools/list');
     const before = session.memory().now;
     const from = performance.now();
-    const told = await answer(session, peer, stage).catch(({ message }) => ({
-      problem: message
-    }));
+    const answered = await answer(session, peer, stage).catch(
+      ({ message }) => ({ problem: message })
+    );
     const ms = performance.now() - from;
     const { peak } = session.memory();
-    const whole = told.length === stage.chars[kind];
-    const kept = told.file
-      ? statSync(told.file, { throwIfNoEntry: false })?.size ===
+    const whole = answered.length === stage.chars[kind];
+    const kept = answered.file
+      ? statSync(answered.file, { throwIfNoEntry: false })?.size ===
         statSync(stage.answers[kind]).size
       : false;
-    return { ms, grown: peak - before, whole, kept, ...told };
+    return { ms, grown: peak - before, whole, kept, ...answered };
   } finally {
     await session.close();
   }
@@ -143,7 +146,7 @@ function rowsOf({ peer, kind, seen }, floor) {
   const name = `${kinds[kind]}: ${titleOf(peer)}`;
   const of = (what) => seen.map((one) => one[what]);
   const [{ whole, kept, length, problem }] = seen;
-  const told = whole
+  const verdict = whole
     ? 'the answer is whole'
     : `not whole: ${problem ?? `${length.toLocaleString('en')} characters`}`;
   return [
@@ -152,12 +155,12 @@ function rowsOf({ peer, kind, seen }, floor) {
     fact(
       `answer: ${name}`,
       isOurs(peer) ? whole && kept : undefined,
-      `${told}; ${kept ? 'all of it on disk' : 'not on disk'}`
+      `${verdict}; ${kept ? 'all of it on disk' : 'not on disk'}`
     )
   ];
 }
 
-/** Whether ours is faster than any other that is right. */
+/** Whether troupe is faster than each peer with the whole answer. */
 function fasterOf(plain) {
   return comparison(
     'plain text: faster than any peer with the whole answer',
@@ -172,8 +175,8 @@ function fasterOf(plain) {
   );
 }
 
-/** Who has the whole answer, and all of the output on disk. */
-function alone(tried) {
+/** The servers with the whole answer and all of the output on disk. */
+function completeRow(tried) {
   const both = tried.filter(({ seen }) =>
     seen.every(({ whole, kept }) => whole && kept)
   );

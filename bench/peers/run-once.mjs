@@ -1,6 +1,6 @@
 /**
- * What the way over a server adds to a program that says its answer at once:
- * from the call to the answer in the caller's hands.
+ * Measures the time that a server adds to a program that answers at once,
+ * from the call until the caller has the answer.
  */
 import { median, row } from '../statistics.mjs';
 import { timeChild } from '../support.mjs';
@@ -65,7 +65,7 @@ export async function measureRuns(all, { node, version }) {
   };
 }
 
-/** Milliseconds until "ok" is there. */
+/** Milliseconds until the caller has the answer "ok". */
 async function answerOf(session, { run, track }, stage) {
   const from = performance.now();
   if (run) {

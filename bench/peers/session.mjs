@@ -1,19 +1,20 @@
-/** A server of any maker over stdio, and everything that it starts. */
+/** A session over stdio with a server and the processes that it starts. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { memoryOf, processesOf } from '../processes.mjs';
 import { cleanEnvironment } from '../support.mjs';
 
-/** Who has not answered after so long is taken for hanging. */
+/** A server without an answer after this time counts as hanging. */
 const answerMs = 30_000;
-const goodbyeMs = 2000;
+/** How long a server may take to exit after its client disconnects. */
+const exitMs = 2000;
 
 export class Session {
   #next = 0;
   #waiting = new Map();
   #rest = [];
 
-  /** @param stage of `setStage`: where it runs, and the programs it finds */
+  /** @param stage from `setStage`: the working directory and the PATH */
   constructor(peer, stage, node) {
     this.base = stage.base;
     const [command, ...args] = peer.program
@@ -29,13 +30,13 @@ export class Session {
       for (const { reject } of this.#waiting.values())
         reject(new Error(`${peer.name} ended`));
     };
-    // It may not even start.
+    // `once` rejects when the server does not start.
     this.exited = once(this.child, 'exit').then(end, end);
     this.child.stdin.on('error', () => undefined);
     this.child.stdout.on('data', (chunk) => this.#receive(chunk));
   }
 
-  /** @returns the result, and when its last byte had arrived */
+  /** @returns the result, and the time at which its last byte arrived */
   async request(method, params = {}) {
     this.#next += 1;
     const id = this.#next;
@@ -53,7 +54,7 @@ export class Session {
     return { result, at };
   }
 
-  /** The answer of a tool as text and, where it is JSON, as data. */
+  /** The answer of a tool as text and, if it is JSON, as data. */
   async call([name, args]) {
     const { result, at } = await this.request('tools/call', {
       name,
@@ -78,17 +79,17 @@ export class Session {
     this.child.stdin.write(`${JSON.stringify(message)}\n`);
   }
 
-  /** Megabytes of the server and of what it has started and left running. */
+  /** Megabytes of the server and of all running processes that it started. */
   memory() {
     const all = processesOf(this.base).map(memoryIfThere);
     const sum = (what) => all.reduce((total, one) => total + one[what], 0);
     return { now: sum('now'), peak: sum('peak'), processes: all.length };
   }
 
-  /** Says goodbye. What else it has started is the stage's to end. */
+  /** Disconnects. The `remove` of the stage kills the other processes. */
   async close() {
     this.child.stdin.end();
-    const limit = setTimeout(() => this.child.kill('SIGKILL'), goodbyeMs);
+    const limit = setTimeout(() => this.child.kill('SIGKILL'), exitMs);
     await this.exited.finally(() => clearTimeout(limit));
   }
 
@@ -106,7 +107,7 @@ export class Session {
     if (from < chunk.length) this.#rest.push(chunk.subarray(from));
   }
 
-  /** A line that is no message is the server's own fault, and passed over. */
+  /** Ignores a line that is not a message. */
   #settle(line, at) {
     const [, id] = /"id":(\d+)/.exec(endsOf(line)) ?? [];
     this.#waiting.get(Number(id))?.resolve({ line, at });
@@ -114,7 +115,7 @@ export class Session {
   }
 }
 
-/** An id stands at one of both ends of an answer, however long that is. */
+/** The start and the end of a line: an answer has its id in one of them. */
 function endsOf(line) {
   const text = `${line.subarray(0, 100)}${line.subarray(-100)}`;
   return text.startsWith('{') ? text : '';

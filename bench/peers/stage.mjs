@@ -1,14 +1,14 @@
-/** A workspace with programs by the names of agents' that only say a text. */
+/** A workspace with stand-ins for agent programs, which only print a text. */
 import { mkdirSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { processesOf } from '../processes.mjs';
 import { createWorkspace } from '../support.mjs';
 
 /**
- * @param lines as Claude Code puts them out with `--output-format stream-json`
- * @param text what all of them say otherwise
- * @param seconds they take for it
- * @param answers files with both, of another stage
+ * @param lines printed like Claude Code's `--output-format stream-json`
+ * @param text printed without that flag, and by the other programs
+ * @param seconds the delay before the output
+ * @param answers the files with both, from another stage
  */
 export function setStage({ lines, text = 'ok', seconds = 0, answers }) {
   const stage = createWorkspace();
@@ -49,7 +49,7 @@ function end(pid) {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // It has ended meanwhile.
+    // The process has already exited.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Start-up and memory of all, in turns, against an empty Node. */
+/** Measures start-up and memory, in turns, against an empty Node process. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fact, median, row } from '../statistics.mjs';
 import { cleanEnvironment, timeChild } from '../support.mjs';
@@ -9,9 +9,9 @@ import { Session } from './session.mjs';
 import { setStage } from './stage.mjs';
 
 const runs = 15;
-/** Looking at an idle server takes a second each. */
+/** Each sample of an idle server takes a second. */
 const idleRuns = 3;
-/** Who was ahead by a tenth in one run was behind by as much in another. */
+/** A server that led by 10% in one run was behind by as much in another. */
 const guard = 1.2;
 
 export async function measureStart(all, { node, version }) {
@@ -22,7 +22,7 @@ export async function measureStart(all, { node, version }) {
   }));
   const [{ stage }] = tried;
   try {
-    // At home in its folder, and its daemon there, as at most starts.
+    // Warms up: at most starts, a server finds its files and its daemon.
     for (const one of tried) await startOnce(one, node, false);
     for (let run = 0; run < runs; run += 1) {
       floor.push(

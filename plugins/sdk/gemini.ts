@@ -1,5 +1,5 @@
 /**
- * The one without the cloud's logins and files, which we do not use; nor does
- * it take another address or login from the environment.
+ * The build for browsers. It lacks cloud logins and files, which we do not use,
+ * and reads no address or login from the environment.
  */
 export { GoogleGenAI } from '@google/genai/web';

@@ -1,4 +1,4 @@
-/** Its functions for chat: all of the SDK takes four times as long to load. */
+/** Only the chat functions: the whole SDK takes four times as long to load. */
 export { MistralCore } from '@mistralai/mistralai/core.js';
 export { chatComplete } from '@mistralai/mistralai/funcs/chatComplete.js';
 export { chatStream } from '@mistralai/mistralai/funcs/chatStream.js';

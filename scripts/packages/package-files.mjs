@@ -1,6 +1,6 @@
 /**
- * What the clients and registries read of this repository to install troupe,
- * as it follows from package.json and prompts/: path → text.
+ * The files of this repository that clients and registries read to install
+ * troupe, generated from package.json and prompts/.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import {
   readPrompts
 } from './slash-commands.mjs';
 
-/** Clients build the names of tools from both: short, without underscores. */
+/** Clients build tool names from both, so they are short, without `_`. */
 const server = 'agents';
 export const title = 'troupe';
 
@@ -19,11 +19,11 @@ export const title = 'troupe';
 const plugin = 'integrations/plugin';
 const gemini = 'integrations/gemini';
 
-/** In the file's own words, without what a registry's line has no room for. */
+/** Short, because registries show one line. */
 export const summary =
   'Start, follow and combine coding agents of any maker, with an audit trail.';
 
-/** Keys of the API engines, the one that each engine is asked for by name. */
+/** The key variables of the API engines, and the tool that needs each. */
 export const keys = [
   ['XAI_API_KEY', 'xAI', 'spawn_grok'],
   ['GEMINI_API_KEY', 'Gemini', 'spawn_gemini'],
@@ -34,8 +34,8 @@ export const keys = [
 
 /**
  * @param {string} root
- * @param about what package.json says, as it may say one day
- * @returns {Map<string, string>}
+ * @param about the content of package.json, or of a later version of it
+ * @returns {Map<string, string>} path → text
  */
 export function packageFiles(root, about = aboutIn(root)) {
   const prompts = readPrompts(join(root, 'prompts'));
@@ -90,7 +90,7 @@ export function packageFiles(root, about = aboutIn(root)) {
   json(`${plugin}/.github/plugin/plugin.json`, {
     ...manifest,
     skills: './agent-skills/',
-    // It starts in the plugin's folder otherwise.
+    // Without `cwd`, the server starts in the folder of the plugin.
     mcpServers: {
       [server]: { type: 'local', ...launch, cwd: '.', tools: ['*'] }
     }
@@ -119,9 +119,9 @@ function aboutIn(root) {
 }
 
 /**
- * How a plugin or an extension starts the server. It cannot know the path of
- * the package, and must not run a name of the registry that is not ours:
- * until the package is published, `troupe` has to be on PATH.
+ * How a plugin or an extension starts the server. It does not know the path of
+ * the package, and must not run a registry package of another owner: until the
+ * package is published, `troupe` has to be on PATH.
  */
 function launchOf({ name, private: isPrivate }) {
   return isPrivate
@@ -129,7 +129,7 @@ function launchOf({ name, private: isPrivate }) {
     : { command: 'npx', args: ['-y', name, 'mcp'] };
 }
 
-/** What docs/clients.md has Codex users set, and why. */
+/** docs/clients.md explains these settings. */
 const codexLimits = {
   env_vars: [
     ...keys.map(({ name }) => name),
@@ -140,8 +140,8 @@ const codexLimits = {
 };
 
 /**
- * Of the MCP Registry; it compares `name` with `mcpName` in the package. It
- * names no package before that is published.
+ * The entry of the MCP Registry, which compares `name` with `mcpName` in the
+ * package. It names no package until that is published.
  */
 function registryEntry({ name, version, mcpName, private: isPrivate }) {
   return {

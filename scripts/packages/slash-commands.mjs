@@ -1,6 +1,6 @@
 /**
- * The prompts of prompts/*.md as what each client lets its user call by name:
- * a command of Claude Code or of Gemini CLI, a skill of Codex and Copilot CLI.
+ * Converts prompts/*.md to the form that each client offers to its user:
+ * commands of Claude Code and Gemini CLI, skills of Codex and Copilot CLI.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -10,8 +10,7 @@ import { parse } from 'yaml';
  *   wanted: string, optional: { name: string, fallback: string }[] }} Prompt */
 
 /**
- * @param folder the one with the prompts
- * @returns {Prompt[]} in the order of their names
+ * @returns {Prompt[]} sorted by name
  */
 export function readPrompts(folder) {
   return readdirSync(folder)
@@ -40,10 +39,10 @@ function readPrompt(folder, file) {
   };
 }
 
-/** Markdown with frontmatter; what the user typed takes `$ARGUMENTS`. */
+/** Markdown with frontmatter; the client fills in `$ARGUMENTS`. */
 export function claudeCommand(prompt) {
   const body = filled(prompt, '$ARGUMENTS');
-  // A line of a program's output or a file would be put there.
+  // Claude Code would insert the output of a program, a file or an argument.
   refuse(prompt, body, [/!\s?`/, /(^|\s)@\S/, /\$\d/]);
   return withHead(
     {
@@ -54,7 +53,7 @@ export function claudeCommand(prompt) {
   );
 }
 
-/** TOML; what the user typed takes `{{args}}`. */
+/** TOML; the client fills in `{{args}}`. */
 export function geminiCommand(prompt) {
   const body = filled(prompt, '{{args}}');
   refuse(prompt, body, [/!\{/, /@\{/, /'''/]);
@@ -62,7 +61,7 @@ export function geminiCommand(prompt) {
   return `description = ${description}\nprompt = '''\n${body}\n'''\n`;
 }
 
-/** A skill's message has what the user said; nothing is put in. */
+/** A skill refers to the message of the user: clients fill in nothing. */
 export function agentSkill(prompt) {
   const body = filled(
     prompt,
@@ -71,11 +70,11 @@ export function agentSkill(prompt) {
   return withHead({ name: prompt.name, description: prompt.description }, body);
 }
 
-/** The prompt with its places taken by one text that the user types. */
+/** Replaces the parameters of a prompt with one text that the user types. */
 function filled({ name, body, wanted, optional }, typed) {
   let text = body.replaceAll(`{{${wanted}}}`, typed);
-  for (const { name: place, fallback } of optional)
-    text = text.replaceAll(`{{${place}}}`, `as said above; if ${fallback}`);
+  for (const { name: parameter, fallback } of optional)
+    text = text.replaceAll(`{{${parameter}}}`, `as said above; if ${fallback}`);
   const left = /\{\{(?!args\}\})[^}]*\}\}/.exec(text);
   if (left) throw new Error(`${name}.md has no argument for ${left[0]}`);
   return text;

@@ -1,13 +1,13 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** The first moment that the format knows: the same files, the same bytes. */
-const longAgo = { time: 0, date: (1 << 5) | 1 };
+/** The earliest time of the format: the same files give the same bytes. */
+const earliest = { time: 0, date: (1 << 5) | 1 };
 
-/** Plain files, readable by all; scripts are started by a program. */
+/** Regular files, readable by all. None has to be executable. */
 const mode = (0o100644 << 16) >>> 0;
 
 /**
- * A zip archive, deflated, without directories of their own.
+ * Creates a deflated zip archive without entries for directories.
  * @param {Map<string, Buffer>} files path → content
  * @returns {Buffer}
  */
@@ -20,11 +20,11 @@ export function zip(files) {
     const packed = deflateRawSync(content, { level: 9 });
     const common = Buffer.alloc(26);
     common.writeUInt16LE(20, 0);
-    // Names are UTF-8; deflated.
+    // Flag: names are UTF-8. Method: deflate.
     common.writeUInt16LE(0x0800, 2);
     common.writeUInt16LE(8, 4);
-    common.writeUInt16LE(longAgo.time, 6);
-    common.writeUInt16LE(longAgo.date, 8);
+    common.writeUInt16LE(earliest.time, 6);
+    common.writeUInt16LE(earliest.date, 8);
     common.writeUInt32LE(crc32(content), 10);
     common.writeUInt32LE(packed.length, 14);
     common.writeUInt32LE(content.length, 18);
@@ -33,7 +33,7 @@ export function zip(files) {
     const rest = Buffer.alloc(14);
     rest.writeUInt32LE(mode, 6);
     rest.writeUInt32LE(offset, 10);
-    // Made on a system with modes.
+    // Made on Unix, so that readers use the mode.
     const madeBy = Buffer.from([20, 3]);
     directory.push(Buffer.from('PK\x01\x02'), madeBy, common, rest, name);
     offset += 4 + common.length + name.length + packed.length;

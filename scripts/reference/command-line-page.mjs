@@ -12,7 +12,7 @@ export function commandLinePage(programs) {
   const parts = programs.flatMap((program) =>
     program.commands
       .filter(({ _hidden: isHidden }) => !isHidden)
-      // A program of its own stands for itself.
+      // `council` is a program with its own commands.
       .filter((command) => command.commands.length === 0)
       .map((command) => commandPart(command, program.name()))
   );
@@ -45,7 +45,7 @@ function flagRow({ flags, description, argChoices, defaultValue }) {
   return [code(flags), [meaning, ...more].join('; ')];
 }
 
-/** Those that its help ends with. */
+/** The examples at the end of a command's help. */
 function examplesOf(command) {
   let help = '';
   command.configureOutput({ writeOut: (text) => (help += text) });
@@ -56,6 +56,6 @@ function examplesOf(command) {
 }
 
 function sentence(text) {
-  const told = prose(text);
-  return `${told[0]?.toUpperCase()}${told.slice(1)}${/[.!]$/.test(told) ? '' : '.'}`;
+  const words = prose(text);
+  return `${words[0]?.toUpperCase()}${words.slice(1)}${/[.!]$/.test(words) ? '' : '.'}`;
 }

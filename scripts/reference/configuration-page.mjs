@@ -10,7 +10,7 @@ Every key of the configuration file, with the environment variable and the flag 
 
 /**
  * @param schema the JSON Schema of the file
- * @param names for a key (\`squad.engine\`) its variable and its flag
+ * @param names a key, such as `squad.engine` → its variable and its flag
  */
 export function configurationPage(schema, names) {
   const groups = [];
@@ -22,14 +22,14 @@ export function configurationPage(schema, names) {
 }
 
 function keyTable(rows) {
-  // Columns in which nothing stands are left out.
+  // Empty columns are left out.
   const head = ['Key', 'Type', 'Default', 'Variable', 'Flag', 'Meaning'];
   const used = head.map((_, column) => rows.some((row) => row[column]));
   const kept = (cells) => cells.filter((_, column) => used[column]);
   return table(kept(head), rows.map(kept));
 }
 
-/** Rows of an object's keys. Those that are objects are put into groups. */
+/** Rows of an object's keys. Objects become groups. */
 function rowsOf({ properties }, path, names, groups) {
   return Object.entries(properties).map(([key, schema]) => {
     const full = `${path}${key}`;
@@ -54,7 +54,7 @@ function rowsOf({ properties }, path, names, groups) {
   });
 }
 
-/** The object that a key holds, or that each of its names holds. */
+/** The object schema of a key, or of each value in its map. */
 function objectIn(schema, path) {
   if (schema.properties) return [schema, path];
   const others = schema.additionalProperties;

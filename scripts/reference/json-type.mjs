@@ -1,6 +1,6 @@
 import { code, listed } from './markdown.mjs';
 
-/** What a value has to be, in words: `number, above 0, at most 604,800`. */
+/** The type of a value in words: `number, above 0, at most 604,800`. */
 export function typeOf(schema) {
   if (schema.anyOf) return schema.anyOf.map(typeOf).join(', or ');
   if ('const' in schema) return code(JSON.stringify(schema.const));
@@ -50,32 +50,36 @@ function mapOf({ properties, additionalProperties: others }) {
 
 function lengths(least, most, unit) {
   const units = (count) => `${count} ${unit}${count === '1' ? '' : 's'}`;
-  if (least > 1 && most) return `${told(least)} to ${units(told(most))}`;
-  if (least > 1) return `at least ${units(told(least))}`;
-  return [least === 1 && 'not empty', most && `at most ${units(told(most))}`]
-    .filter(Boolean)
-    .join(', ');
-}
-
-function range({ minimum, exclusiveMinimum, maximum }) {
-  // The largest that a number of JavaScript counts to is no limit.
-  const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
-  if (minimum !== undefined && most !== undefined)
-    return `${told(minimum)} to ${told(most)}`;
+  if (least > 1 && most)
+    return `${formatted(least)} to ${units(formatted(most))}`;
+  if (least > 1) return `at least ${units(formatted(least))}`;
   return [
-    minimum !== undefined && `${told(minimum)} or more`,
-    exclusiveMinimum !== undefined && `above ${told(exclusiveMinimum)}`,
-    most !== undefined && `at most ${told(most)}`
+    least === 1 && 'not empty',
+    most && `at most ${units(formatted(most))}`
   ]
     .filter(Boolean)
     .join(', ');
 }
 
-function told(number) {
+function range({ minimum, exclusiveMinimum, maximum }) {
+  // The largest safe integer of JavaScript is the default, not a limit.
+  const most = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  if (minimum !== undefined && most !== undefined)
+    return `${formatted(minimum)} to ${formatted(most)}`;
+  return [
+    minimum !== undefined && `${formatted(minimum)} or more`,
+    exclusiveMinimum !== undefined && `above ${formatted(exclusiveMinimum)}`,
+    most !== undefined && `at most ${formatted(most)}`
+  ]
+    .filter(Boolean)
+    .join(', ');
+}
+
+function formatted(number) {
   return number.toLocaleString('en-US');
 }
 
-/** A default as it is written in JSON. */
+/** The default as JSON. */
 export function defaultOf({ default: value }) {
   return value === undefined ? undefined : code(JSON.stringify(value));
 }

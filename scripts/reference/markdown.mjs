@@ -1,9 +1,9 @@
-/** Tables and texts of the pages that are written by a script. */
+/** Markdown for the generated pages. */
 
 export const warning =
   '<!-- Written by scripts/reference.mjs: change the sources, then run it. -->';
 
-/** @param rows cells as markdown; undefined is an empty one */
+/** @param rows cells as markdown; undefined for an empty cell */
 export function table(head, rows) {
   const line = (cells) => `| ${cells.map(cell).join(' | ')} |`;
   const rule = `|${head.map(() => '---').join('|')}|`;
@@ -14,7 +14,7 @@ export function code(text) {
   return `\`${text}\``;
 }
 
-/** Words in code marks, as a sentence lists them. */
+/** Lists words as code, such as `a`, `b` and `c`. */
 export function listed(words, last = 'and') {
   const marked = words.map(code);
   return marked.length < 2
@@ -22,7 +22,7 @@ export function listed(words, last = 'and') {
     : `${marked.slice(0, -1).join(', ')} ${last} ${marked.at(-1)}`;
 }
 
-/** Text of a program in prose: nothing in it is a tag. */
+/** Escapes `<name>`, which markdown would read as a tag. */
 export function prose(text) {
   return text.replace(/<([^>]*)>/g, '&lt;$1&gt;');
 }

@@ -7,41 +7,41 @@ import { createInterface } from 'node:readline';
 const troupe = join(import.meta.dirname, '..', '..', 'dist', 'troupe.cjs');
 
 /**
- * What a built server answers when it is asked what it has.
- * @param toolsets those to be served, one server each; prompts and resources
- *   go with several of them, and are those of a server that has all
- * @param engines those that are off by default
+ * The lists that a built server returns.
+ * @param toolsets toolsets to serve, one server each. Prompts and resources
+ * belong to several toolsets and come from a server with all of them.
+ * @param engines engines that are off by default
  */
 export async function servedBy(toolsets, engines) {
-  const place = mkdtempSync(join(tmpdir(), 'troupe-reference-'));
+  const folder = mkdtempSync(join(tmpdir(), 'troupe-reference-'));
   const config = {
     engines: Object.fromEntries(engines.map((name) => [name, true])),
-    // With them, a squad's tool has a parameter more.
+    // With chats, a tool of squads has another parameter.
     squad: { stateMode: 'stateful' },
     orchestrator: { backend: 'process', engine: 'rehearsal' }
   };
-  for (const name of ['home', 'project']) mkdirSync(join(place, name));
+  for (const name of ['home', 'project']) mkdirSync(join(folder, name));
   writeFileSync(
-    join(place, 'project', 'troupe.config.json'),
+    join(folder, 'project', 'troupe.config.json'),
     JSON.stringify(config)
   );
   try {
-    // Before there are agents, which it would name.
-    const beside = await besideTools(place);
+    // Before agents exist, which the resources would name.
+    const extras = await extrasOf(folder);
     const served = [];
     for (const name of toolsets)
-      served.push({ name, tools: await toolsOf(place, ['--toolsets', name]) });
-    served.push({ name: 'worker', tools: await toolsOfWorker(place) });
-    return { toolsets: served, beside };
+      served.push({ name, tools: await toolsOf(folder, ['--toolsets', name]) });
+    served.push({ name: 'worker', tools: await toolsOfWorker(folder) });
+    return { toolsets: served, extras };
   } finally {
-    rmSync(place, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
 /** A worker's server needs a worker. */
-async function toolsOfWorker(place) {
+async function toolsOfWorker(folder) {
   return await withServer(
-    place,
+    folder,
     ['--toolsets', 'orchestrator'],
     async (ask) => {
       const call = async (name, input) =>
@@ -52,7 +52,7 @@ async function toolsOfWorker(place) {
       });
       try {
         const flags = ['--toolsets', 'worker', '--agent-id', agent_id];
-        return await toolsOf(place, flags);
+        return await toolsOf(folder, flags);
       } finally {
         const over = { agent_id, force: true, confirm: true };
         await call('agent_delete', over);
@@ -61,26 +61,26 @@ async function toolsOfWorker(place) {
   );
 }
 
-function toolsOf(place, flags) {
+function toolsOf(folder, flags) {
   return withServer(
-    place,
+    folder,
     flags,
     async (ask) => (await ask('tools/list')).tools
   );
 }
 
-function besideTools(place) {
-  return withServer(place, ['--toolsets', 'all'], async (ask) => ({
+function extrasOf(folder) {
+  return withServer(folder, ['--toolsets', 'all'], async (ask) => ({
     prompts: (await ask('prompts/list')).prompts,
     resources: (await ask('resources/list')).resources,
     templates: (await ask('resources/templates/list')).resourceTemplates
   }));
 }
 
-async function withServer(place, flags, work) {
+async function withServer(folder, flags, work) {
   const child = spawn(process.execPath, [troupe, 'mcp', ...flags], {
-    cwd: join(place, 'project'),
-    env: { PATH: process.env.PATH, HOME: join(place, 'home') },
+    cwd: join(folder, 'project'),
+    env: { PATH: process.env.PATH, HOME: join(folder, 'home') },
     stdio: ['pipe', 'pipe', 'inherit']
   });
   const ended = new Promise((resolve) => child.once('exit', resolve));

@@ -11,18 +11,18 @@ What a server tells its clients, in full. How the tools are used, what they answ
 `;
 
 /**
- * @param toolsets the tools of each, under its name
- * @param beside prompts and resources
+ * @param toolsets each toolset with its name and its tools
+ * @param extras prompts and resources
  */
-export function toolsPage({ toolsets, beside }) {
+export function toolsPage({ toolsets, extras }) {
   const parts = toolsets.flatMap(({ name, tools }) => [
     `## Toolset ${code(name)}\n`,
     ...(name === 'spawn' ? spawnParts(tools) : tools.map(toolPart))
   ]);
-  return [start, ...parts, promptPart(beside), resourcePart(beside)].join('\n');
+  return [start, ...parts, promptPart(extras), resourcePart(extras)].join('\n');
 }
 
-/** One for each engine, and all of a kind take the same. */
+/** Joins the spawn tools of a kind of engine: their parameters are equal. */
 function spawnParts(tools) {
   const all = tools.filter(({ name }) => name.startsWith('spawn_'));
   const isProgram = ({ inputSchema }) => 'cwd' in inputSchema.properties;
@@ -48,7 +48,7 @@ function spawnParts(tools) {
   ];
 }
 
-/** What is the same for all of them is said by the page already. */
+/** Removes the words that are in the description of each spawn tool. */
 function shortly(description) {
   return description
     .replace(/^(Starts|Asks) (.*?) in the background\. /, '$2: ')
@@ -76,7 +76,7 @@ function facts({ inputSchema, annotations }) {
   ];
 }
 
-/** Those of objects too, under the names that lead to them. */
+/** Includes the fields of objects, with their paths. */
 function parameters({ properties = {}, required = [] }, path = '') {
   return Object.entries(properties).flatMap(([name, schema]) => {
     const isList = schema.type === 'array';

@@ -1,6 +1,6 @@
 /**
- * What a caller can mend. Agents that fail are not errors: they end with an
- * outcome. The list is closed; docs/errors.md explains each code.
+ * Codes of the errors that a caller can fix. A failed agent is not an error; it
+ * ends with an outcome. The list is closed; docs/errors.md explains it.
  */
 export const hostErrorCodes = [
   'invalid_input',
@@ -48,11 +48,12 @@ export const hostErrorCodes = [
 
 export type HostErrorCode = (typeof hostErrorCodes)[number];
 
-/** Carries a stable code, one sentence, and what to do next. */
+/** An error with a stable code, a sentence and a hint for the next step. */
 export class HostError extends Error {
   readonly code: HostErrorCode;
+  /** The next step, worded for every interface. */
   readonly hint: string;
-  /** What others have said, by the name of its field. */
+  /** Text from other programs, by the name of its field in the answer. */
   readonly quoted: Record<string, unknown>;
 
   constructor(
@@ -69,7 +70,6 @@ export class HostError extends Error {
   }
 }
 
-/** The words of whatever was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
@@ -81,32 +81,27 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** What to do about a disk that is full, and about one that refuses. */
-interface StorageHints {
-  full: string;
-  unwritable: string;
-}
-
-const ofWorkspace: StorageHints = {
+/** Hints for a full disk and for a path that cannot be written. */
+const workspaceHints = {
   full: 'Free some space and call again; nothing was started.',
   unwritable:
     'Check its owner and permissions, or set TROUPE_HOME to a directory that can be written.'
 };
 
 /**
- * Turns a failed write into an error a user can act on; anything that is not
- * a system error, or was no write, is handed back as it is.
+ * Turns a failed write into an error that a user can act on. Returns an error
+ * unchanged when it is not from the system or not from a write.
  */
 export function storageError(
   error: unknown,
   path: string,
-  hints = ofWorkspace
+  hints = workspaceHints
 ): unknown {
   const code = errnoOf(error);
   if (code === undefined || error instanceof HostError) return error;
   const exhausted = limitError(error);
   if (exhausted) return exhausted;
-  // A program that the system would not start says nothing of a disk.
+  // A program that could not be started says nothing about the disk.
   if (/^spawn/.test(String(Reflect.get(Object(error), 'syscall'))))
     return error;
   return code === 'ENOSPC' || code === 'EDQUOT'
@@ -122,7 +117,7 @@ export function storageError(
       );
 }
 
-/** What the system has no more of, by the name of its error. */
+/** The exhausted resource, by errno name. */
 const exhaustions: Record<string, string> = {
   EMFILE: 'This server may open no more files',
   ENFILE: 'The system can open no more files',
@@ -130,7 +125,7 @@ const exhaustions: Record<string, string> = {
   ENOMEM: 'The system has no memory left'
 };
 
-/** An error that says so, when the system has run out of something. */
+/** An error that names the exhausted resource; undefined for other errors. */
 export function limitError(error: unknown): HostError | undefined {
   const code = errnoOf(error) ?? '';
   const what = exhaustions[code];
@@ -144,8 +139,9 @@ export function limitError(error: unknown): HostError | undefined {
 }
 
 /**
- * For what may be missing: then there is nothing.
- * @throws what says that we could not look, as without a free descriptor
+ * Handles the error of a read of a file that may be missing.
+ * @throws the error if a system limit prevented the read, such as no free file
+ *   descriptor
  */
 export function absentUnlessLimited(error: unknown): undefined {
   if (limitError(error)) throw error;

@@ -19,7 +19,7 @@ test.each([
   expect(nearest(word, engines)).toEqual(meant);
 });
 
-test('those that are equally near are told together, at most three', () => {
+test('words that are equally near are all suggested, at most three', () => {
   const ids = ['a1b2c3d4', 'a1b2c3d5', 'a1b2c3d6', 'a1b2c3d7'];
   expect(nearest('a1b2c3d8', ids)).toEqual(ids.slice(0, 3));
   expect(didYouMean('a1b2c3d8', ids.slice(0, 2))).toBe(
@@ -28,6 +28,6 @@ test('those that are equally near are told together, at most three', () => {
   expect(didYouMean('nothing', ids)).toBe('');
 });
 
-test('a word of any length is looked for, and takes no time', () => {
+test('a word of a million letters is compared quickly', () => {
   expect(nearest('x'.repeat(1_000_000), engines)).toEqual([]);
 });

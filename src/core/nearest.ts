@@ -1,15 +1,13 @@
-/** A mistake or two, fewer in short words. */
-const mistakesIn = (word: string) => Math.min(2, Math.floor(word.length / 2));
-
 /**
- * The known words that somebody may have meant by one that is not known:
- * those that are nearest, or that it is the beginning of. At most three.
+ * The known words that an unknown word may stand for: the nearest ones, or else
+ * words that begin with it. At most three.
  */
 export function nearest(word: string, known: Iterable<string>): string[] {
-  const meant = word.toLowerCase().slice(0, longest);
-  const words = [...new Set(known)].filter((one) => one.length <= longest);
+  const meant = word.toLowerCase().slice(0, longestChars);
+  const words = [...new Set(known)].filter((one) => one.length <= longestChars);
   const distances = words.map((one) => mistakes(meant, one.toLowerCase()));
-  const least = Math.min(mistakesIn(meant), ...distances);
+  // At most two typing errors, fewer in short words.
+  const least = Math.min(2, Math.floor(meant.length / 2), ...distances);
   const near = words.filter((_, index) => distances[index] === least);
   const begun = words.filter(
     (one) => meant.length > 1 && one.toLowerCase().startsWith(meant)
@@ -17,15 +15,15 @@ export function nearest(word: string, known: Iterable<string>): string[] {
   return (near.length > 0 ? near : begun).slice(0, 3);
 }
 
-/** `Did you mean "claude"? `, or nothing when nothing is near. */
+/** `Did you mean "claude"? `, or an empty text when no word is near. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const names = nearest(word, known).map((name) => `"${name}"`);
   return names.length === 0 ? '' : `Did you mean ${names.join(' or ')}? `;
 }
 
-const longest = 60;
+const longestChars = 60;
 
-/** Letters put in, left out, changed, or swapped with the next one. */
+/** The number of letters inserted, omitted, changed or swapped in pairs. */
 function mistakes(one: string, other: string): number {
   const width = other.length + 1;
   const rows = [Array.from({ length: width }, (_, column) => column)];

@@ -1,27 +1,35 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  setTimeout as delay,
+  setImmediate as nextTurn
+} from 'node:timers/promises';
+import type { ProcessIdentity } from '../../core/processes/process-identity.ts';
 import type { StopTarget } from '../../core/runs/ports.ts';
-import type { ProcessIdentity } from '../../core/runs/run.ts';
 import { type Claim, claimOf } from '../../core/runs/run-files.ts';
-import type { ProcessSnapshot } from './process-snapshot.ts';
-import { type ProcessEntry, thisPlace } from './process-table.ts';
+import {
+  type ProcessEntry,
+  processEnvironments,
+  processTable,
+  thisNamespace
+} from './process-table.ts';
 
-export interface AgentTree {
+interface AgentTree {
   members: ProcessEntry[];
-  /** Folders of other agents that were started from inside this one. */
+  /** Folders of agents that this one started. */
   nested: Set<string>;
-  /** The supervisor, which records the exit code, and its watchdogs. */
+  /** The supervisor, which still has to record the exit code, and its watchdogs. */
   spared: number[];
 }
 
 /**
- * A run's processes and nothing else: descendants, processes of the
- * supervisor's session, and whatever carries the agent's marker though it
- * moved to another group, session or parent. The supervisor and its watchdogs
- * are no members, nor are agents that have a supervisor of their own.
+ * Finds the processes of a run, and no other: descendants, processes of the
+ * supervisor's session, and processes with the agent's marker in another
+ * group, session or parent. The supervisor and its watchdogs are no members,
+ * nor are agents with a supervisor of their own.
  *
- * @param claim as it was before the snapshot was taken
- * @param known members seen before: they stay so without their parent
+ * @param claim read before the snapshot was taken
+ * @param known earlier members, which stay members without their parent
  */
 export function findAgentTree(
   target: StopTarget,
@@ -37,7 +45,7 @@ export function findAgentTree(
   const markers = snapshot.markersOf(youngerPids(table, claim));
   const session =
     supervisor?.pid ??
-    (target.justEnded ? leftSession(table, claim?.supervisor) : undefined);
+    (target.justEnded ? orphanedSession(table, claim?.supervisor) : undefined);
   const inside = new Set<number>();
   for (const entry of table) {
     const familiar = known.get(entry.pid)?.start === entry.start;
@@ -59,8 +67,8 @@ export function findAgentTree(
 }
 
 /**
- * What was there before the supervisor is not the agent's: its environment
- * need not be read. Start times that are no numbers say nothing.
+ * Processes that may belong to the agent, because they started after its
+ * supervisor. A start time that is not a number excludes no process.
  */
 function youngerPids(table: ProcessEntry[], claim: Claim | undefined) {
   const born = Number(claim?.supervisor?.start);
@@ -73,23 +81,26 @@ function find(
   table: ProcessEntry[],
   identity: ProcessIdentity | undefined
 ): ProcessEntry | undefined {
-  if (identity?.place !== thisPlace()) return undefined;
+  if (identity?.place !== thisNamespace()) return undefined;
   return table.find(
     ({ pid, start }) => pid === identity.pid && start === identity.start
   );
 }
 
-/** A session outlives its leader, and keeps its number from others so long. */
-function leftSession(
+/**
+ * The session of a supervisor that has ended. A session outlives its leader,
+ * whose pid is not reused meanwhile.
+ */
+function orphanedSession(
   table: ProcessEntry[],
   supervisor: ProcessIdentity | undefined
 ): number | undefined {
-  if (supervisor?.place !== thisPlace()) return undefined;
+  if (supervisor?.place !== thisNamespace()) return undefined;
   const isReused = table.some((entry) => entry.pid === supervisor.pid);
   return isReused ? undefined : supervisor.pid;
 }
 
-/** Anyone can set a marker; only a living supervisor makes it an agent's. */
+/** Any process can set a marker; an agent also has a live supervisor. */
 function isAgent(
   directory: string,
   table: ProcessEntry[],
@@ -98,10 +109,12 @@ function isAgent(
   if (nested.has(directory)) return true;
   const file = statSync(join(directory, 'claim'), { throwIfNoEntry: false });
   if (!file?.isFile()) return false;
-  return find(table, claimOf(directory, thisPlace())?.supervisor) !== undefined;
+  return (
+    find(table, claimOf(directory, thisNamespace())?.supervisor) !== undefined
+  );
 }
 
-/** The supervisor's watchdogs and what they run. */
+/** The supervisor's watchdogs and their descendants. */
 function watchdogsOf(
   table: ProcessEntry[],
   supervisor: ProcessEntry | undefined,
@@ -126,10 +139,75 @@ function addDescendants(
     grown = false;
     for (const { pid, parent } of table) {
       if (inside.has(pid) || !inside.has(parent)) continue;
-      // What we spare is not followed, save the supervisor itself.
+      // Skipping a process also skips its descendants.
       if (barrier.has(pid)) continue;
       inside.add(pid);
       grown = true;
     }
   }
+}
+
+/** Set in every agent's environment; children inherit it. */
+const markerPrefix = 'TROUPE_AGENT_DIR=';
+
+/** All processes at one moment. */
+class ProcessSnapshot {
+  /** Without zombies. */
+  readonly entries: ProcessEntry[];
+  readonly #markers = new Map<number, string | undefined>();
+
+  /** @throws if the process table cannot be read */
+  constructor() {
+    this.entries = processTable().filter((entry) => !entry.zombie);
+  }
+
+  /** The folder of the agent that started each of these processes. */
+  markersOf(pids: number[]): Map<number, string> {
+    const unread = pids.filter((pid) => !this.#markers.has(pid));
+    if (unread.length > 0) {
+      const environments = processEnvironments(unread);
+      for (const pid of unread)
+        this.#markers.set(pid, markerIn(environments.get(pid)));
+    }
+    const markers = new Map<number, string>();
+    for (const pid of pids) {
+      const directory = this.#markers.get(pid);
+      if (directory !== undefined) markers.set(pid, directory);
+    }
+    return markers;
+  }
+}
+
+/** The pause after a snapshot, as a multiple of the time that it took. */
+const pauseFactor = 3;
+
+let pending: Promise<ProcessSnapshot> | undefined;
+let pausedUntil = 0;
+
+/**
+ * A snapshot that is taken after this call. Concurrent calls share it, so that
+ * hundreds of agents that end at once do not take one each.
+ * @throws as `ProcessSnapshot`
+ */
+export function nextSnapshot(): Promise<ProcessSnapshot> {
+  pending ??= takeNext();
+  return pending;
+}
+
+async function takeNext(): Promise<ProcessSnapshot> {
+  const pauseMs = pausedUntil - performance.now();
+  await (pauseMs > 0 ? delay(pauseMs) : nextTurn());
+  pending = undefined;
+  const began = performance.now();
+  const snapshot = new ProcessSnapshot();
+  const ended = performance.now();
+  pausedUntil = ended + pauseFactor * (ended - began);
+  return snapshot;
+}
+
+function markerIn(environment: string | undefined): string | undefined {
+  return environment
+    ?.split('\0')
+    .find((line) => line.startsWith(markerPrefix))
+    ?.slice(markerPrefix.length);
 }

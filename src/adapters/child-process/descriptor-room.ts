@@ -1,15 +1,15 @@
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
 
-/** A socket for each pipe, at both ends, and what tells whether it began. */
+/** Descriptors for both ends of a pipe, and for reporting a failed start. */
 const perPipe = 2;
 const perStart = 2;
 
 /**
- * Sees to it that a program with so many pipes can be started. Node (20 to 24)
- * never closes the pipes of one whose start ended half-way for want of file
- * descriptors: each try would take one more of the few that are left.
- * @throws EMFILE, ENFILE with nothing left open
+ * Checks that enough file descriptors are free to start a program with this
+ * number of pipes. When a start fails for lack of them, Node (20 to 24) never
+ * closes its pipes, so every attempt would leak more descriptors.
+ * @throws EMFILE or ENFILE, with no descriptor left open
  */
 export function expectDescriptorRoom(pipes: number): void {
   const descriptors: number[] = [];

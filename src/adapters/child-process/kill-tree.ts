@@ -8,11 +8,14 @@ import {
   hasExited,
   requestStop
 } from '../../core/runs/run-files.ts';
-import { findAgentTree } from './agent-tree.ts';
-import { nextSnapshot } from './process-snapshot.ts';
-import { type ProcessEntry, thisPlace } from './process-table.ts';
+import { findAgentTree, nextSnapshot } from './agent-tree.ts';
+import {
+  type ProcessEntry,
+  processEntry,
+  thisNamespace
+} from './process-table.ts';
 
-export interface KillTimes {
+interface KillTimes {
   /** Between TERM and KILL. */
   graceMs: number;
   /** Between KILL and giving up. */
@@ -22,32 +25,40 @@ export interface KillTimes {
 
 const defaultTimes: KillTimes = { graceMs: 3000, killMs: 1500, pollMs: 60 };
 
-/** A claim is written down this soon after it was created. */
+/** A supervisor fills its claim within this time after creating it. */
 const claimMs = 500;
 
 /**
- * Ends a run's whole tree and nothing else (see `findAgentTree`): TERM, grace,
- * KILL. The supervisor is spared and waited for, so that a run that is just
- * starting cannot slip through. A process that leaves its session and its
- * parent and wipes its environment cannot be found by anyone.
+ * Ends all processes of a run, and no other (see `findAgentTree`): TERM, grace,
+ * KILL. It spares the supervisor and waits for it, so a run that is just
+ * starting cannot escape, and one that is just ending gets no stop request. A
+ * process that leaves its session and its parent and clears its environment
+ * cannot be found.
+ *
+ * @param supervisor the pid of a supervisor that this process started and that
+ *   has not ended: its claim may have been removed
  */
 export async function killTree(
   target: StopTarget,
-  times: KillTimes = defaultTimes
+  supervisor?: number,
+  given: Partial<KillTimes> = {}
 ): Promise<StopReport> {
+  const times = { ...defaultTimes, ...given };
   const began = performance.now();
   const known = new Map<number, ProcessEntry>();
   const nested = new Map<string, Promise<StopReport>>();
-  const look = async (): Promise<Look> => {
-    // First: who has claimed it by now is in the snapshot.
-    const claim = claimHere(target);
+  const inspect = async (): Promise<Inspection> => {
+    // Read before the snapshot, which then contains the claiming supervisor.
+    const claim = claimHere(target, supervisor);
     const snapshot = await nextSnapshot();
-    const tree = findAgentTree(target, claim, known, snapshot);
+    // Read again: a slow snapshot gives time to record the watchdogs.
+    const now = claim && { ...claim, ...claimHere(target, supervisor) };
+    const tree = findAgentTree(target, now, known, snapshot);
     for (const member of tree.members) known.set(member.pid, member);
     for (const directory of target.withNested ? tree.nested : [])
       if (!nested.has(directory))
         nested.set(directory, endNested(directory, target, times));
-    // Stopped ones could not write down how the agent ended.
+    // A paused supervisor could not record how the agent ended.
     for (const pid of tree.spared) signal(pid, 'SIGCONT');
     const starting =
       claim !== undefined &&
@@ -55,57 +66,101 @@ export async function killTree(
       (claim.supervisor
         ? tree.spared.length > 0
         : !claim.never && performance.now() - began < claimMs);
-    return { members: tree.members, over: !starting && !tree.members.length };
+    const isOver = !starting && !tree.members.length;
+    return { members: tree.members, isOver };
   };
   const terminated = new Set<number>();
-  let seen = await look();
+  let request = target.request;
+  const record = () => {
+    if (request && !hasExited(target.directory))
+      requestStop(target.directory, request);
+    request = undefined;
+  };
+  // Pids from another machine or namespace mean nothing here.
+  if (target.place !== thisNamespace()) record();
+  let seen = await inspect();
   const graceEnds = began + times.graceMs;
-  while (!seen.over && performance.now() < graceEnds) {
-    for (const { pid } of seen.members) {
-      if (terminated.has(pid)) continue;
-      terminated.add(pid);
-      signal(pid, 'SIGTERM');
-    }
+  while (!seen.isOver && performance.now() < graceEnds) {
+    // A snapshot takes time, and members that ended since need no signal.
+    if (!request || seen.members.some(isStillThere))
+      for (const { pid } of seen.members) {
+        if (terminated.has(pid)) continue;
+        record();
+        terminated.add(pid);
+        signal(pid, 'SIGTERM');
+      }
     await delay(times.pollMs);
-    seen = await look();
+    seen = await inspect();
   }
   const killEnds = performance.now() + times.killMs;
-  while (!seen.over && performance.now() < killEnds) {
-    for (const { pid } of seen.members) signal(pid, 'SIGKILL');
+  while (!seen.isOver && performance.now() < killEnds) {
+    if (!request || seen.members.some(isStillThere)) {
+      // Recorded before TERM, unless a late first snapshot left no time for it.
+      record();
+      for (const { pid } of seen.members) signal(pid, 'SIGKILL');
+    }
     await delay(times.pollMs);
-    seen = await look();
+    seen = await inspect();
   }
+  // Recorded even if no process was found, because the run may still start.
+  record();
   const others = await Promise.all(nested.values());
   const left = seen.members.map((member) => member.pid);
   return { survivors: [...left, ...others.flatMap((one) => one.survivors)] };
 }
 
-interface Look {
+interface Inspection {
   members: ProcessEntry[];
-  /** Nobody is left, and nobody who might still start the agent. */
-  over: boolean;
+  /** No member is left, and no supervisor that may still start the agent. */
+  isOver: boolean;
 }
 
-/** Undefined for a run of another machine: its numbers mean nothing here. */
-function claimHere({ directory, place }: StopTarget): Claim | undefined {
-  return place === thisPlace() ? claimOf(directory, place) : undefined;
+/** Undefined for a run on another machine or in another namespace. */
+function claimHere(
+  { directory, place }: StopTarget,
+  supervisor: number | undefined
+): Claim | undefined {
+  if (place !== thisNamespace()) return undefined;
+  const claim = claimOf(directory, place);
+  // A claim that was just created is empty.
+  return claim?.supervisor || claim?.never
+    ? claim
+    : (claimBy(supervisor) ?? claim);
 }
 
-/** An agent that this one spawned ends with it. */
+function claimBy(supervisor: number | undefined): Claim | undefined {
+  const entry = supervisor && processEntry(supervisor);
+  if (!entry) return undefined;
+  const { pid, start } = entry;
+  return {
+    supervisor: { pid, start, place: thisNamespace() },
+    watchdogs: [],
+    never: false
+  };
+}
+
+/** Ends an agent that the stopped agent has started. */
 function endNested(
   directory: string,
   outer: StopTarget,
   times: KillTimes
 ): Promise<StopReport> {
   const reason = endedWith(basename(outer.directory));
-  requestStop(directory, { why: 'canceled', reason });
-  return killTree({ directory, place: outer.place, withNested: true }, times);
+  const request = { why: 'canceled', reason } as const;
+  const { place } = outer;
+  const target = { directory, place, withNested: true, request };
+  return killTree(target, undefined, times);
+}
+
+function isStillThere({ pid, start }: ProcessEntry): boolean {
+  const now = processEntry(pid);
+  return now !== undefined && !now.zombie && now.start === start;
 }
 
 function signal(pid: number, name: 'SIGTERM' | 'SIGKILL' | 'SIGCONT'): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It ended between our look and the signal, which is what we want.
+    // It ended between the snapshot and the signal.
   }
 }

@@ -26,16 +26,16 @@ beforeAll(() => {
 
 afterAll(() => rmSync(first, { recursive: true }));
 
-test('takes the first program of that name on PATH', () => {
+test('the first program of that name on PATH is found', () => {
   expect(locate('both', path())).toBe(join(first, 'both'));
 });
 
-test('passes over folders and files that are no programs', () => {
+test('folders and files that are not executable are skipped', () => {
   expect(locate('folder', path())).toBe(join(second, 'folder'));
   expect(locate('text', path())).toBeUndefined();
 });
 
-test('takes an absolute path as it is, when there is a program', () => {
+test('an absolute path is returned if it is a program', () => {
   expect(locate(join(second, 'both'), '')).toBe(join(second, 'both'));
   expect(locate(join(second, 'none'), path())).toBeUndefined();
 });
@@ -50,7 +50,7 @@ test('an empty entry on PATH does not mean the working directory', () => {
   }
 });
 
-test('attack: a relative entry on PATH is no place to look for a program', () => {
+test('attack: no program is looked for in a relative entry on PATH', () => {
   const before = process.cwd();
   process.chdir(first);
   try {

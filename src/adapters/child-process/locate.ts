@@ -2,8 +2,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
 /**
- * Absolute path of a program on PATH, or undefined when there is none. Entries
- * that are empty or relative do not count: they mean the working directory.
+ * The absolute path of a program on PATH, or undefined. Empty and relative
+ * entries are skipped, because they refer to the working directory.
  */
 export function locate(
   command: string,

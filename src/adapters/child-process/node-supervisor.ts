@@ -1,7 +1,7 @@
 /**
- * The supervisor where there is no POSIX shell (Windows; untested there): the
- * same files, the same rules as supervisor-script.ts, at the price of a Node
- * process for each agent.
+ * The supervisor for systems without a POSIX shell (Windows; untested there).
+ * It writes the same files by the same rules as supervisor-script.ts, but
+ * costs one Node process for each agent.
  *
  * `node supervisor.cjs <folder> <wall> <idle> <limit> <keep|stop> CMD ARGS…`
  */
@@ -9,14 +9,14 @@ import { statSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import spawn from 'cross-spawn';
-import type { StopReason } from '../../core/runs/run.ts';
-import { hasExited, requestStop } from '../../core/runs/run-files.ts';
-import { writeNew } from '../../core/state/atomic-file.ts';
+import { hasExited, type StopReason } from '../../core/runs/run-files.ts';
+import { touchAlive } from '../../core/runs/sign-of-life.ts';
+import { writeNew } from '../../core/state/files/atomic-file.ts';
 import {
   appendTo,
   openToAppend,
-  writeOver
-} from '../../core/state/own-file.ts';
+  overwriteStart
+} from '../../core/state/files/own-file.ts';
 import { thisProcess } from './process-table.ts';
 import { killWindowsTree } from './windows.ts';
 
@@ -27,7 +27,7 @@ const self = thisProcess();
 
 if (claim()) supervise();
 
-/** False when somebody declared that the run never starts. */
+/** False if another process declared that the run never starts. */
 function claim(): boolean {
   try {
     const text = `${self.pid} ${self.start}\n`;
@@ -67,6 +67,7 @@ function watch(): void {
     if (seconds(idle) > 0 && quietMs > 1000 * seconds(idle))
       stop('idle_timeout');
   }, 1000);
+  setInterval(() => touchAlive(directory), 15_000);
   if (mode !== 'stop') return;
   const server = new Socket({ fd: 3 });
   server.on('close', () => stop('disconnect')).on('error', () => undefined);
@@ -78,11 +79,10 @@ let stopping = false;
 function stop(why: StopReason): void {
   if (stopping || hasExited(directory)) return;
   stopping = true;
-  requestStop(directory, { why });
-  void killWindowsTree({ directory, place: self.place });
+  void killWindowsTree({ directory, place: self.place, request: { why } });
 }
 
 function end(code: number): void {
-  writeOver(file('exit'), `${code}\n`);
+  overwriteStart(file('exit'), `${code}\n`);
   process.exit(0);
 }

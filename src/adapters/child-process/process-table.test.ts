@@ -11,8 +11,8 @@ import {
   test,
   vi
 } from 'vitest';
-import { needing } from '../../testing/needs.ts';
-import { until } from '../../testing/until.ts';
+import { until } from '../../../test/kit/judges/until.ts';
+import { needing } from '../../../test/kit/workspaces/needs.ts';
 import { locate } from './locate.ts';
 import {
   hasProc,
@@ -43,7 +43,7 @@ describe.each([
   const able = source === 'ps' ? locate('ps') !== undefined : hasProc();
   const testHere = needing(source, able);
 
-  testHere('shows parents, groups and who leads them', async () => {
+  testHere('shows parents, groups and their leaders', async () => {
     const leader = start('sh', ['-c', 'sleep 100 & wait'], true);
     const child = await childOf(leader);
     expect(entryOf(leader)).toMatchObject({
@@ -55,34 +55,31 @@ describe.each([
     expect(entryOf(child)).toMatchObject({ parent: leader, group: leader });
   });
 
-  testHere(
-    'tells the dead that nobody has reaped from the living',
-    async () => {
-      const parent = start('sh', ['-c', 'true & exec sleep 100']);
-      const zombie = await until('a zombie', () =>
-        processTable(useProc).find(
-          (entry) => entry.parent === parent && entry.zombie
-        )
-      );
-      expect(processEntry(zombie.pid, useProc)?.zombie).toBe(true);
-      expect(processEntry(parent, useProc)?.zombie).toBe(false);
-    }
-  );
+  testHere('distinguishes zombies from living processes', async () => {
+    const parent = start('sh', ['-c', 'true & exec sleep 100']);
+    const zombie = await until('a zombie', () =>
+      processTable(useProc).find(
+        (entry) => entry.parent === parent && entry.zombie
+      )
+    );
+    expect(processEntry(zombie.pid, useProc)?.zombie).toBe(true);
+    expect(processEntry(parent, useProc)?.zombie).toBe(false);
+  });
 
-  testHere('is not confused by the name of a program', () => {
+  testHere('reads entries of programs with unusual names', () => {
     const path = join(folder, `a) S 1 (b ${source.replace('/', '')}`);
     copyFileSync(locate('sleep') ?? '', path);
     const pid = start(path, ['100']);
     expect(entryOf(pid)).toMatchObject({ pid, parent: process.pid });
   });
 
-  testHere('gives one process like all of them, with the same start', () => {
+  testHere('returns the same entry for one process as for all', () => {
     const pid = start('sleep', ['100']);
     expect(processEntry(pid, useProc)).toEqual(entryOf(pid));
     expect(entryOf(pid)?.start).not.toBe('');
   });
 
-  testHere('tells the same start in every time zone', () => {
+  testHere('reports the same start in every time zone', () => {
     const pid = start('sleep', ['100']);
     const startIn = (zone: string) => {
       vi.stubEnv('TZ', zone);
@@ -92,11 +89,11 @@ describe.each([
     vi.unstubAllEnvs();
   });
 
-  testHere('knows nothing of a number nobody has', () => {
+  testHere('has no entry for an unused number', () => {
     expect(processEntry(2 ** 22 + 1, useProc)).toBeUndefined();
   });
 
-  testHere('reads environments, spaces in values included', async () => {
+  testHere('reads environments whose values contain spaces', async () => {
     const pid = start('sleep', ['100'], false, {
       TROUPE_AGENT_DIR: '/a folder/x',
       ZZZ: '1'
@@ -126,21 +123,21 @@ describe('liveness', () => {
   const elsewhere = (place: string) => liveness({ ...self, place });
   const [host = '', boot = '', space = ''] = self.place.split(' ');
 
-  test('we are alive, another process with our number is not us', () => {
+  test('this process is alive, and another start with its number is not', () => {
     expect(liveness(self)).toBe('alive');
     expect(liveness({ ...self, start: 'earlier' })).toBe('dead');
   });
 
-  test('what ran before this machine was started again is dead', () => {
+  test('a process from before a reboot is dead', () => {
     expect(elsewhere(`${host} other-boot ${space}`)).toBe('dead');
   });
 
-  test('of another machine or container nothing is known', () => {
+  test('a process of another machine or container is unknown', () => {
     expect(elsewhere(`other-host ${boot} ${space}`)).toBe('unknown');
     expect(elsewhere(`${host} ${boot} other-space`)).toBe('unknown');
   });
 
-  test('a zombie does not count as alive', async () => {
+  test('a zombie is not alive', async () => {
     const parent = start('sh', ['-c', 'true & exec sleep 100']);
     const { pid, start: since } = await until('a zombie', () =>
       processTable().find((entry) => entry.parent === parent && entry.zombie)

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { withAbsolutePath } from '../../core/engines/search-path.ts';
+import { withAbsolutePath } from '../../core/engines/environment.ts';
 import { errnoOf } from '../../core/errors.ts';
-import type { ProcessIdentity } from '../../core/runs/run.ts';
+import type { ProcessIdentity } from '../../core/processes/process-identity.ts';
 import { isThere, isWindows } from './windows.ts';
 
 export interface ProcessEntry {
@@ -11,14 +11,14 @@ export interface ProcessEntry {
   parent: number;
   group: number;
   session: number;
-  /** Already dead, not yet reaped by its parent. */
+  /** Dead, but not yet reaped by its parent. */
   zombie: boolean;
   start: string;
 }
 
 /**
- * All processes now. Reads /proc where there is one, else asks `ps`.
- * @throws when neither is there: then nothing can be said about any process.
+ * All processes now, from /proc, or else from `ps`.
+ * @throws if there is neither
  */
 export function processTable(useProc = hasProc()): ProcessEntry[] {
   if (!useProc) return parsePs(runPs());
@@ -32,8 +32,8 @@ export function processTable(useProc = hasProc()): ProcessEntry[] {
 }
 
 /**
- * One process, or undefined when there is none with that number.
- * @throws when `ps` cannot be asked
+ * The process with this number, or undefined.
+ * @throws if `ps` cannot be run
  */
 export function processEntry(
   pid: number,
@@ -44,14 +44,14 @@ export function processEntry(
   try {
     return parsePs(runPs('-p', String(pid)))[0];
   } catch (error) {
-    // Its answer when there is none; anything else says nothing.
+    // Status 1 means that there is no such process.
     if (error instanceof Error && Reflect.get(error, 'status') === 1)
       return undefined;
     throw error;
   }
 }
 
-/** The environment a process was started with, where we may read it. */
+/** The environments that processes were started with, where readable. */
 export function processEnvironments(
   pids: number[],
   useProc = hasProc()
@@ -61,8 +61,8 @@ export function processEnvironments(
 
 let place: string | undefined;
 
-/** Machine, boot and process namespace of this process: they stay. */
-export function thisPlace(): string {
+/** The machine, boot and process namespace of this process. */
+export function thisNamespace(): string {
   if (place === undefined) {
     const boot = read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
     place = [hostname(), boot, namespace()].filter(Boolean).join(' ');
@@ -71,10 +71,10 @@ export function thisPlace(): string {
 }
 
 export function thisProcess(): ProcessIdentity {
-  return { pid: process.pid, start: ownStart(), place: thisPlace() };
+  return { pid: process.pid, start: ownStart(), place: thisNamespace() };
 }
 
-/** Empty where `ps` is not there, or not allowed. */
+/** Empty if `ps` is missing or not allowed. */
 function ownStart(): string {
   try {
     return processEntry(process.pid)?.start ?? '';
@@ -85,14 +85,14 @@ function ownStart(): string {
 
 let proc: boolean | undefined;
 
-/** Asked for every look at a process, so it is found out once. */
+/** Cached, because every read of a process needs it. */
 export function hasProc(): boolean {
   proc ??=
     process.platform === 'linux' && read('/proc/self/stat') !== undefined;
   return proc;
 }
 
-/** Windows tells nothing more without a second of PowerShell. */
+/** On Windows, reading the other fields takes a second of PowerShell. */
 function bareEntry(pid: number): ProcessEntry {
   return { pid, parent: 0, group: 0, session: 0, zombie: false, start: '' };
 }
@@ -100,7 +100,7 @@ function bareEntry(pid: number): ProcessEntry {
 function procEntry(pid: number): ProcessEntry | undefined {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The program's name stands in parentheses and may hold anything.
+  // The program's name, in parentheses, may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20);
   return {
     pid,
@@ -122,8 +122,8 @@ function procEnvironments(pids: number[]): Map<number, string> {
 }
 
 /**
- * `e` makes both BSD and procps ps add the environment to the command. It is
- * split where a name follows, so that values may hold spaces.
+ * With `e`, BSD and procps `ps` add the environment to the command. It is split
+ * before each name, so that values may contain spaces.
  */
 function psEnvironments(): Map<number, string> {
   const environments = new Map<number, string>();
@@ -145,7 +145,7 @@ function runPs(...selection: string[]): string {
   return execFileSync(
     'ps',
     [...(selection.length > 0 ? selection : ['-A']), '-o', columns],
-    // It tells local time: two servers may live in different zones.
+    // `ps` prints local time, and two servers may have different zones.
     {
       encoding: 'utf8',
       env: { ...withAbsolutePath(process.env), LC_ALL: 'C', TZ: 'UTC' }
@@ -153,7 +153,7 @@ function runPs(...selection: string[]): string {
   );
 }
 
-/** `ps` numbers sessions differently everywhere; the group has to do. */
+/** Session numbers of `ps` vary between systems; the group replaces them. */
 function parsePs(output: string): ProcessEntry[] {
   const entries: ProcessEntry[] = [];
   for (const line of output.split('\n')) {
@@ -180,9 +180,9 @@ function namespace(): string {
 }
 
 /**
- * Undefined when there is no such process, or it is not ours to look at.
- * @throws when we could not look, as without a free descriptor: whoever took
- *   that for an answer would take the living for dead.
+ * Undefined if the process is gone, or if we may not read it.
+ * @throws on any other error, such as a lack of descriptors, which must not
+ *   make a living process look dead
  */
 function read(path: string): string | undefined {
   try {

@@ -1,21 +1,41 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import type { Processes } from '../../core/runs/ports.ts';
-import { isSameProcess, type ProcessIdentity } from '../../core/runs/run.ts';
-import { ancestorsOf } from './ancestors.ts';
+import {
+  isSameProcess,
+  type ProcessIdentity
+} from '../../core/processes/process-identity.ts';
+import type {
+  Ancestor,
+  Processes,
+  StopReport,
+  StopTarget
+} from '../../core/runs/ports.ts';
+import { hasExited } from '../../core/runs/run-files.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
-import { processEntry, thisProcess } from './process-table.ts';
+import { removeOwnTmux } from './own-tmux.ts';
+import {
+  hasProc,
+  type ProcessEntry,
+  processEntry,
+  processEnvironments,
+  processTable,
+  thisNamespace,
+  thisProcess
+} from './process-table.ts';
 import { supervise } from './supervise.ts';
 import { isWindows, killWindowsTree } from './windows.ts';
 
 /**
- * The machine's processes behind the core's port.
+ * Implements the core's process port for this machine.
  * @param programs the folder of the reaper, the API agent and the Windows
  *   supervisor
  */
 export function createProcesses(programs: string): Processes {
   const self = thisProcess();
+  const reaper = join(programs, 'reaper.cjs');
+  /** Pids of our supervisors by folder, because a claim may be removed. */
+  const supervisors = new Map<string, number>();
   return {
     self,
     apiAgent: {
@@ -25,17 +45,51 @@ export function createProcesses(programs: string): Processes {
     locate: (command) => locate(command),
     liveness: (identity) => liveness(identity, self),
     ancestors: () => ancestorsOf(),
-    launch: (request) => supervise(request, programs),
-    stop: isWindows ? killWindowsTree : (target) => killTree(target),
+    launch: (request) => {
+      const { directory } = request;
+      const { ended, pid } = supervise(request, programs);
+      if (pid !== undefined) supervisors.set(directory, pid);
+      const forget = () => supervisors.delete(directory);
+      ended.then(forget, forget);
+      return { ended };
+    },
+    stop: isWindows
+      ? killWindowsTree
+      : (target) => stop(target, supervisors.get(target.directory), reaper),
     stopAlone: (directory) => {
-      // There, what was asked to end is gone by then.
-      if (!isWindows) startReaper(join(programs, 'reaper.cjs'), directory);
+      // On Windows, `stop` has ended the agent by then.
+      if (!isWindows) startReaper(reaper, directory, 'canceled');
     }
   };
 }
 
-function startReaper(reaper: string, directory: string): void {
-  const child = spawn(process.execPath, [reaper, directory, 'canceled'], {
+/** Leftovers that survive SIGTERM this long count as ignoring it. */
+const resistMs = 500;
+
+async function stop(
+  target: StopTarget,
+  supervisor: number | undefined,
+  reaper: string
+): Promise<StopReport> {
+  const { directory } = target;
+  // The reaper ends resisting leftovers even if this process is killed.
+  const resisted = setTimeout(() => {
+    if (hasExited(directory)) startReaper(reaper, directory, 'left');
+  }, resistMs);
+  const report = await killTree(target, supervisor).finally(() =>
+    clearTimeout(resisted)
+  );
+  if (report.survivors.length === 0 && hasExited(directory))
+    removeOwnTmux(directory);
+  return report;
+}
+
+function startReaper(
+  reaper: string,
+  directory: string,
+  why: 'canceled' | 'left'
+): void {
+  const child = spawn(process.execPath, [reaper, directory, why], {
     detached: true,
     stdio: 'ignore'
   });
@@ -43,8 +97,8 @@ function startReaper(reaper: string, directory: string): void {
   child.unref();
 }
 
-/** Who we are, and whether others live: all that a lock takes. */
-export function thisWitness(): Pick<Processes, 'self' | 'liveness'> {
+/** The part of the port that a lock needs. */
+export function processLiveness(): Pick<Processes, 'self' | 'liveness'> {
   const self = thisProcess();
   return { self, liveness: (identity) => liveness(identity, self) };
 }
@@ -54,22 +108,82 @@ function liveness(
   self: ProcessIdentity
 ): 'alive' | 'dead' | 'unknown' {
   if (identity.place !== self.place)
-    return sameMachine(identity, self) ? 'dead' : 'unknown';
+    return isEarlierBoot(identity, self) ? 'dead' : 'unknown';
   if (self.start !== '' && isSameProcess(identity, self)) return 'alive';
   try {
     const entry = processEntry(identity.pid);
     if (!entry || entry.zombie) return 'dead';
     if (entry.start === identity.start) return 'alive';
-    // Who could not learn when it started may be any of that number.
+    // Without a start time, it may be any process with that pid.
     return identity.start === '' ? 'unknown' : 'dead';
   } catch {
     return 'unknown';
   }
 }
 
-/** Same host but another boot: the process ended with that boot. */
-function sameMachine(a: ProcessIdentity, b: ProcessIdentity): boolean {
+/** Same host and namespace but another boot: the reboot ended the process. */
+function isEarlierBoot(a: ProcessIdentity, b: ProcessIdentity): boolean {
   const [hostA, bootA, spaceA] = a.place.split(' ');
   const [hostB, bootB, spaceB] = b.place.split(' ');
   return hostA === hostB && spaceA === spaceB && bootA !== bootB;
+}
+
+/**
+ * The ancestors of a process, nearest first, each followed by the leaders of
+ * its group and its session, which remain when a parent has ended.
+ * @returns none if the process table cannot be read
+ */
+export function ancestorsOf(
+  pid = process.pid,
+  useProc = hasProc()
+): Ancestor[] {
+  if (isWindows) return [];
+  try {
+    const found = above(pid, finder(useProc));
+    const environments = processEnvironments([...found.keys()], useProc);
+    const place = thisNamespace();
+    return [...found].map(([pid, entry]) => ({
+      identity: { pid, start: entry?.start ?? '', place },
+      marks: marksIn(environments.get(pid)?.split('\0') ?? [])
+    }));
+  } catch {
+    return [];
+  }
+}
+
+type Find = (pid: number) => ProcessEntry | undefined;
+
+/** Without /proc, reads the whole table once: each lookup would run `ps`. */
+function finder(useProc: boolean): Find {
+  if (useProc) return (pid) => processEntry(pid, true);
+  const table = new Map(processTable(false).map((entry) => [entry.pid, entry]));
+  return (pid) => table.get(pid);
+}
+
+/** Includes ended processes: a session outlives its leader. */
+function above(self: number, find: Find) {
+  const found = new Map<number, ProcessEntry | undefined>();
+  const passed = new Set<number>();
+  let at = find(self);
+  while (at && !passed.has(at.pid)) {
+    passed.add(at.pid);
+    // Process 1 is above every process.
+    for (const pid of [at.pid, at.group, at.session])
+      if (pid > 1 && pid !== self && !found.has(pid)) found.set(pid, find(pid));
+    at = at.parent > 1 ? find(at.parent) : undefined;
+  }
+  return found;
+}
+
+function marksIn(lines: string[]): Ancestor['marks'] {
+  const marked = (name: string) =>
+    lines
+      .find((line) => line.startsWith(`${name}=`))
+      ?.slice(name.length + 1)
+      .trim();
+  return {
+    agentId: marked('TROUPE_AGENT_ID'),
+    directory: marked('TROUPE_AGENT_DIR'),
+    depth: marked('TROUPE_DEPTH')
+  };
 }

@@ -1,14 +1,25 @@
 /**
- * Run by a supervisor's watchdog at a limit, when perhaps no server is left:
- * `node reaper.cjs <agent folder> <why>`. Writes why, then ends the tree.
+ * `node reaper.cjs <agent folder> <why>` records the reason and ends the
+ * agent's process tree. A supervisor's watchdog runs it at a limit, because no
+ * server may be running. With `left`, it ends the leftovers of an agent that
+ * has exited.
  */
-import { addEvent, hasExited } from '../../core/runs/run-files.ts';
+import { hasExited, stopReasonIn } from '../../core/runs/run-files.ts';
 import { killTree } from './kill-tree.ts';
-import { thisPlace } from './process-table.ts';
+import { thisNamespace } from './process-table.ts';
 
-const [directory = '', why = ''] = process.argv.slice(2);
+const [directory = '', why] = process.argv.slice(2);
 
-if (!hasExited(directory)) {
-  addEvent(directory, { type: 'stop', why });
-  void killTree({ directory, place: thisPlace(), withNested: true });
+if (why === 'left') void killTree({ directory, place: thisNamespace() });
+else if (!hasExited(directory)) {
+  const reason = stopReasonIn(why);
+  const target = {
+    directory,
+    place: thisNamespace(),
+    withNested: true,
+    ...(reason ? { request: { why: reason } } : {})
+  };
+  // `onDisconnect: "stop"` ends every process within 5 s of the server.
+  const times = why === 'disconnect' ? { graceMs: 2000 } : {};
+  void killTree(target, undefined, times);
 }

@@ -1,20 +1,25 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, existsSync, openSync, realpathSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
-import { openToAppend } from '../../core/state/own-file.ts';
+import { openToAppend } from '../../core/state/files/own-file.ts';
+import { headOf } from '../../core/state/files/text-file.ts';
 import { expectDescriptorRoom } from './descriptor-room.ts';
+import { ownTmux } from './own-tmux.ts';
 import { supervisorScript } from './supervisor-script.ts';
 import { isWindows } from './windows.ts';
 
 /**
- * Starts an agent under its supervisor, in a session of its own, with its
- * folder's files as stdin, stdout and stderr. Nothing of it depends on us.
+ * Starts an agent under its supervisor, in a new session, with the files of
+ * its folder as stdin, stdout and stderr. The supervisor outlives this process.
  */
-export function supervise(request: LaunchRequest, programs: string): Launched {
+export function supervise(
+  request: LaunchRequest,
+  programs: string
+): Launched & { pid: number | undefined } {
   const [program, args] = supervisorCommand(request, programs);
   const file = (name: string) => join(request.directory, name);
-  // One after the other: the next may not be had any more.
+  // Opened one by one, so that a failure closes the descriptors before it.
   const descriptors: number[] = [];
   try {
     descriptors.push(
@@ -28,24 +33,24 @@ export function supervise(request: LaunchRequest, programs: string): Launched {
     if (request.stopWithUs) expectDescriptorRoom(1);
     const child = spawn(program, args, {
       cwd: request.cwd,
-      env: request.environment,
+      env: { ...request.environment, ...ownTmux(request) },
       detached: true,
       windowsHide: true,
       stdio: [...descriptors, ...(request.stopWithUs ? ['pipe' as const] : [])]
     });
-    // First: a system out of descriptors or processes says so right after.
+    // Registered first: a failed start emits its error in the next tick.
     const ended = new Promise<void>((resolve, reject) => {
       child.once('exit', () => resolve());
       child.once('error', reject);
     });
     child.unref();
-    // Whatever the types say: of such a child there is nothing else.
-    const alarm = child.stdio?.[3];
-    if (alarm) {
-      alarm.on('error', () => undefined);
-      if ('unref' in alarm && typeof alarm.unref === 'function') alarm.unref();
+    // Against its type, `stdio` is undefined after a failed start.
+    const pipe = child.stdio?.[3];
+    if (pipe) {
+      pipe.on('error', () => undefined);
+      if ('unref' in pipe && typeof pipe.unref === 'function') pipe.unref();
     }
-    return { ended };
+    return { ended, pid: child.pid };
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }
@@ -76,6 +81,7 @@ export function supervisorArguments(
     process.umask().toString(8).padStart(3, '0'),
     process.execPath,
     reaper,
+    request.isPlain && isScript(request.command) ? 'pipe' : 'file',
     request.command,
     ...request.args
   ];
@@ -89,4 +95,33 @@ function limitsOf(request: LaunchRequest): string[] {
     String(request.outputLimitBytes),
     request.stopWithUs ? 'stop' : 'keep'
   ];
+}
+
+/** Enough for `#!/usr/bin/env -S bash -eu`. */
+const firstBytes = 128;
+
+const interpreters =
+  /^(sh|ash|dash|bash|ksh|mksh|yash|zsh|busybox|python|perl|ruby|php|lua|[gm]?awk)\d*(\.\w+)*$/;
+
+/**
+ * Whether a program is a script, or an interpreter that writes to pipes
+ * synchronously. Only such programs get pipes for their output: a script may
+ * reopen /dev/stdout, which truncates a file. Node and Bun lose output beyond
+ * the 64 KiB that a pipe holds when they exit.
+ */
+export function isScript(path: string): boolean {
+  try {
+    const program = realpathSync(path);
+    return interpreters.test(basename(interpreterOf(program) ?? program));
+  } catch {
+    return false;
+  }
+}
+
+function interpreterOf(path: string): string | undefined {
+  const [, words] = /^#![ \t]*(.*)/.exec(headOf(path, firstBytes)) ?? [];
+  const [first, ...others] = words?.split(/\s+/) ?? [];
+  if (first === undefined || basename(first) !== 'env') return first;
+  // The flags and variables of `env` come before the program.
+  return others.find((word) => !/^-|=/.test(word));
 }

@@ -9,19 +9,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import {
+  type SupervisedOptions,
+  superviseScript
+} from '../../../test/kit/agents/supervised-agent.ts';
+import { until } from '../../../test/kit/judges/until.ts';
+import { needing } from '../../../test/kit/workspaces/needs.ts';
+import {
+  canMount,
+  mountSmallDisk
+} from '../../../test/kit/workspaces/small-disk.ts';
+import {
   claimNeverStarts,
   claimOf,
   exitCodeOf,
+  requestStop,
   stopRequestOf
 } from '../../core/runs/run-files.ts';
-import { needing } from '../../testing/needs.ts';
-import { canMount, mountSmallDisk } from '../../testing/small-disk.ts';
-import {
-  type SupervisedOptions,
-  superviseScript
-} from '../../testing/supervised-agent.ts';
 import { locate } from './locate.ts';
-import { processEntry, thisPlace } from './process-table.ts';
+import { processEntry, thisNamespace } from './process-table.ts';
 
 const mountable = canMount();
 const limited: [string, string, SupervisedOptions][] = [
@@ -54,31 +59,50 @@ describe.concurrent.each([
     mountable && path !== undefined
   );
 
-  testHere('keeps output, exit code and who it was', async () => {
+  testHere('stores output, exit code and its identity', async () => {
     const run = start('echo out; echo err >&2; exit 7');
     await run.ended;
     expect(exitCodeOf(run.directory)).toBe(7);
     expect(run.read('stdout')).toBe('out\n');
     expect(run.read('stderr')).toBe('err\n');
-    const claim = claimOf(run.directory, thisPlace());
+    const claim = claimOf(run.directory, thisNamespace());
     expect(claim?.supervisor?.pid).toBeGreaterThan(1);
-    expect(claim?.watchdogs).toHaveLength(1);
+    // The watchdog, and a reader for each stream.
+    expect(claim?.watchdogs).toHaveLength(3);
     for (const pid of claim?.watchdogs ?? [])
       expect(processEntry(pid)).toBeUndefined();
   });
 
-  testHere(
-    'names the start of its process as the process table does',
-    async () => {
-      const run = start('sleep 100');
-      const { supervisor } = await run.claimed();
-      const entry = processEntry(supervisor?.pid ?? 0);
-      expect(supervisor?.start).toBe(entry?.start);
-      process.kill(-(supervisor?.pid ?? 0), 'SIGKILL');
-      await run.ended;
-      expect(exitCodeOf(run.directory)).toBeUndefined();
-    }
-  );
+  testHere('shows signs of life while its agent is silent', async () => {
+    const run = start('exec sleep 100', { idleTimeoutSeconds: 8 });
+    const { supervisor } = await run.claimed();
+    const sign = () =>
+      statSync(join(run.directory, 'alive'), { throwIfNoEntry: false });
+    const before = await until('a sign', sign);
+    expect(before.mode & 0o777).toBe(0o600);
+    await until('another', () => sign()?.mtimeMs !== before.mtimeMs);
+    process.kill(-(supervisor?.pid ?? 0), 'SIGKILL');
+    await run.ended;
+  });
+
+  testHere('ends an agent whose end another server has recorded', async () => {
+    const run = start('exec sleep 100', { idleTimeoutSeconds: 8 });
+    await run.claimed();
+    writeFileSync(join(run.directory, 'outcome.json'), '{}');
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBe(143);
+    expect(stopRequestOf(run.directory)?.why).toBe('canceled');
+  });
+
+  testHere('records the same start time as the process table', async () => {
+    const run = start('sleep 100');
+    const { supervisor } = await run.claimed();
+    const entry = processEntry(supervisor?.pid ?? 0);
+    expect(supervisor?.start).toBe(entry?.start);
+    process.kill(-(supervisor?.pid ?? 0), 'SIGKILL');
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBeUndefined();
+  });
 
   testHere('leaves nothing behind when agents end at once', async () => {
     const runs = Array.from({ length: 30 }, () => start('exit'));
@@ -92,14 +116,14 @@ describe.concurrent.each([
     expect(exitCodeOf(run.directory)).toBe(137);
   });
 
-  testHere('records a program that is not there as 127', async () => {
+  testHere('records a missing program as 127', async () => {
     const run = start('', { command: '/no/such/program' });
     await run.ended;
     expect(exitCodeOf(run.directory)).toBe(127);
     expect(run.read('stderr')).toContain('/no/such/program');
   });
 
-  testHere('hands on every argument and the prompt untouched', async () => {
+  testHere('passes on every argument and the prompt unchanged', async () => {
     const odd = ['', '-n', '$(date)', '`date`', 'a\'b"c', 'x\ny', '*', '\\n'];
     const script = 'cat; for one in "$@"; do printf "<%s>" "$one"; done';
     const run = start(script, { args: odd, prompt: '-e "$HOME"\n\\n é\n' });
@@ -119,14 +143,23 @@ describe.concurrent.each([
     expect(mode).toBe(0o666 & ~process.umask());
   });
 
-  testHere('starts nothing that was claimed before', async () => {
+  testHere('starts nothing if the run is already claimed', async () => {
     const run = start('echo ran', { before: claimNeverStarts });
     await run.ended;
     expect(run.read('stdout')).toBe('');
     expect(exitCodeOf(run.directory)).toBeUndefined();
   });
 
-  testHere('stays when it gets TERM, for the exit code', async () => {
+  testHere('starts nothing after a stop request', async () => {
+    const run = start('echo ran', {
+      before: (directory) => requestStop(directory, { why: 'canceled' })
+    });
+    await run.ended;
+    expect(run.read('stdout')).toBe('');
+    expect(exitCodeOf(run.directory)).toBe(143);
+  });
+
+  testHere('survives TERM to record the exit code', async () => {
     const run = start('while :; do sleep 0.05; [ -e "$1" ] && exit 5; done', {
       args: [join(base, `go-${name}`)]
     });
@@ -145,18 +178,21 @@ describe.concurrent.each([
       expect(exitCodeOf(run.directory)).toBe(143);
     });
 
-  testHere('keeps time for an agent whose PATH leads nowhere', async () => {
-    const began = performance.now();
-    const run = start('while :; do read -r x </dev/null; done', {
-      path: '/nowhere',
-      timeoutSeconds: 1
-    });
-    await run.ended;
-    expect(performance.now() - began).toBeGreaterThan(1000);
-    expect(stopRequestOf(run.directory)?.why).toBe('timeout');
-  });
+  testHere(
+    'keeps the time limit of an agent with an unusable PATH',
+    async () => {
+      const began = performance.now();
+      const run = start('while :; do read -r x </dev/null; done', {
+        path: '/nowhere',
+        timeoutSeconds: 1
+      });
+      await run.ended;
+      expect(performance.now() - began).toBeGreaterThan(1000);
+      expect(stopRequestOf(run.directory)?.why).toBe('timeout');
+    }
+  );
 
-  testHere('leaves an agent alone that keeps within its limits', async () => {
+  testHere('does not touch an agent within its limits', async () => {
     const run = start('for n in 1 2 3 4 5; do echo $n; sleep 0.5; done', {
       timeoutSeconds: 30,
       idleTimeoutSeconds: 2,
@@ -167,7 +203,7 @@ describe.concurrent.each([
     expect(stopRequestOf(run.directory)).toBeUndefined();
   });
 
-  testHere('ends the agent with its server where that is wanted', async () => {
+  testHere('ends the agent with its server in mode stop', async () => {
     const run = start('sleep 100', { stopWithUs: true });
     await run.claimed();
     run.disconnect();
@@ -176,7 +212,7 @@ describe.concurrent.each([
     expect(exitCodeOf(run.directory)).toBe(143);
   });
 
-  testHere('without Node ends the process group instead', async () => {
+  testHere('ends the process group if there is no Node', async () => {
     const run = start('trap "" TERM; sleep 100', {
       timeoutSeconds: 1,
       reaper: '/no/reaper'
@@ -187,7 +223,7 @@ describe.concurrent.each([
     expect(processEntry(supervisor?.pid ?? 0)).toBeUndefined();
   });
 
-  testFull('records the exit code though the disk is full', async () => {
+  testFull('records the exit code on a full disk', async () => {
     const directory = join(base, `disk-${name}`);
     mkdirSync(directory);
     const disk = mountSmallDisk(directory, 64);

@@ -1,34 +1,44 @@
 /**
- * The supervisor: a fixed POSIX sh text that starts one agent and stays with
- * it, so that output, exit code and limits hold though every server is gone.
- * It gets everything as arguments; nothing of a caller is ever code.
+ * The supervisor: a fixed POSIX sh program that starts one agent and stays with
+ * it, so that output, exit code and limits are kept even if every server has
+ * ended. Its input is arguments; no text of a caller is ever run as code.
  *
- * - `claim` is created exclusively before anything runs. Whoever creates it
- *   decides: the supervisor (its pid and start time), or someone who declares
+ * - `claim` is created exclusively before anything runs. Its creator decides:
+ *   the supervisor (with its pid and start time), or a process that declares
  *   that the run never starts.
- * - `exit` was laid out beforehand at full length, so that the exit code can
- *   be written though the disk is full.
- * - The watchdog is a second process. At a limit it runs our reaper, which
- *   ends the tree; without node it falls back to the process group.
- * - In a terminal the shell leads its session, and dies with it, so that the
- *   kernel hangs up on all the others. What stays nevertheless is ended by the
- *   watchdog, which holds on for that.
- * - Where the system starts no more processes the shell ends at once, through
- *   its EXIT trap: then the agent could not start. Not in a terminal, where
- *   some shells would take that way when they are hung up on; and not in a
- *   child that is ended before it has let go of our traps.
- * - SIGTERM has a handler (not "ignore", which children would inherit), set
- *   after the watchdogs are forked: one with our handler would miss the signal
- *   that ends it, when an agent ends at once.
+ * - `exit` is written at full length before the start, so that the exit code
+ *   fits on a full disk. A note about lost output is appended to it.
+ * - With `pipe`, readers copy the agent's output from pipes to its files, and
+ *   keep reading when the disk is full. They ignore signals and end with the
+ *   last writer. SIGWINCH means that the agent has ended: then a child that
+ *   keeps the pipe open delays them only until the pipe is empty, or for a
+ *   second if they cannot see that.
+ * - The server ends the leftovers of an agent. If the server has ended, this
+ *   program checks for leftovers and runs the reaper.
+ * - The watchdog is a second process. It truncates `alive` at intervals, as a
+ *   sign of life for servers that cannot see these processes, and ends the tree
+ *   if one of them has recorded an end anyway. At a limit it runs the reaper,
+ *   which ends the tree; without node it signals the process group.
+ * - In a terminal the shell leads its session and dies with it, so the kernel
+ *   sends SIGHUP to the other processes. The watchdog survives that and ends
+ *   the rest.
+ * - When the system starts no more processes, the shell ends at once through
+ *   its EXIT trap: the agent could not start. The trap is not set in a
+ *   terminal, where some shells would run it at SIGHUP; and it has no effect in
+ *   a child that ends before it has reset our traps.
+ * - SIGTERM has a handler, because children would inherit "ignore". It is set
+ *   after the watchdogs are forked: with it, a watchdog could miss the signal
+ *   that ends it, if the agent ends at once.
  *
- * stdin, stdout and stderr are already the agent's files; what the shell itself
- * would say on stderr goes nowhere. Descriptor 3, in mode `stop`, is a pipe
- * that ends when the server does.
+ * stdin, stdout and stderr are the agent's files; the shell's own messages are
+ * dropped. Descriptor 3, in mode `stop`, is a pipe that ends with the server.
  */
 export const supervisorScript = `
-dir=$1 wall=$2 idle=$3 limit=$4 mode=$5 mask=$6 node=$7 reaper=$8
-shift 8
+dir=$1 wall=$2 idle=$3 limit=$4 mode=$5 mask=$6 node=$7 reaper=$8 output=$9
+shift 9
 exec 4>&2 2>/dev/null
+# The agent keeps its own PATH.
+ours=/usr/bin:/bin\${PATH:+:$PATH}
 
 born=
 born() {
@@ -52,13 +62,16 @@ stop() {
     "$node" "$reaper" "$dir" "$1" && return
   fi
   echo "{\\"type\\":\\"stop\\",\\"why\\":\\"$1\\"}" >>"$dir/events.jsonl"
+  stop_group
+}
+stop_group() {
   trap '' TERM
   kill -TERM 0
   sleep 3
   kill -KILL 0
 }
 
-guards= terminal=
+guards= readers= terminal=
 [ ! -t 0 ] || terminal=yes
 forkless() {
   read -r self rest </proc/self/stat && [ "$self" = "$$" ] || return
@@ -79,8 +92,8 @@ size() {
 }
 
 (
-  # The agent's PATH is its own affair; we need sleep and wc.
-  PATH=\${PATH:+$PATH:}/usr/bin:/bin
+  PATH=$ours
+  umask 077
   trap 'kill -KILL $!; wait; exit 0' TERM
   [ -z "$terminal" ] || trap hung HUP
   left=$wall quiet=0 seen=-1
@@ -94,6 +107,11 @@ size() {
     sleep "$step" &
     wait $!
     read -r code <"$dir/exit" && [ -n "$code" ] && exit
+    true >"$dir/alive"
+    if [ -e "$dir/outcome.json" ]; then
+      stop canceled
+      exit
+    fi
     [ -z "$terminal" ] || true </dev/tty || hung
     left=$((left - step))
     if [ "$wall" -gt 0 ] && [ "$left" -le 0 ]; then
@@ -122,15 +140,108 @@ if [ "$mode" = stop ]; then
   ) </dev/null >/dev/null 4>&- &
   guards="$guards $!"
 fi
+
+keep() {
+  trap '' HUP INT QUIT TERM
+  trap over WINCH
+  PATH=$ours
+  LC_ALL=C cat <&5 2>>"$dir/exit" 6>&- &
+  cat=$!
+  # The trap is set: the agent starts once both readers are up.
+  echo >&6
+  exec 6>&-
+  wait $cat && exit
+  # cat has reported why, unless it was killed.
+  echo "[cut]" >>"$dir/exit"
+  cat <&5 >/dev/null &
+  cat=$!
+  wait $cat
+  exit
+}
+over() {
+  looks=0
+  while [ "$looks" -lt 40 ]; do
+    looks=$((looks + 1))
+    if read -r state <"/proc/$cat/stat"; then
+      # Asleep, so the pipe is empty; or ended.
+      case \${state##*) } in [SZX]*) break ;; esac
+    elif [ -d /proc/self ] || ! kill -0 $cat; then
+      break
+    fi
+    [ "$looks" -le 20 ] && [ -d /proc/self ] || sleep 0.05 || sleep 1
+  done
+  kill -KILL $cat
+  exit
+}
+
+if [ "$output" = pipe ] &&
+  (PATH=$ours && cd "$dir" && exec mkfifo -m 600 up out err); then
+  # Opening a FIFO for both never blocks. The readers run in parentheses: when
+  # a function is redirected, some shells keep a descriptor that it closes, and
+  # that would be an end for writing.
+  exec 5<>"$dir/up" 6>"$dir/up" 9<"$dir/up"
+  exec 5<>"$dir/out" 7>"$dir/out"
+  (keep) 5<"$dir/out" >&1 3<&- 4>&- 7>&- 9<&- &
+  readers=$!
+  exec 5<>"$dir/err" 8>"$dir/err"
+  (keep) 5<"$dir/err" >&4 3<&- 4>&- 7>&- 8>&- 9<&- &
+  readers="$readers $!"
+  exec 5<&- 6>&-
+  read -r up <&9 && read -r up <&9
+  exec 9<&-
+  (PATH=$ours && cd "$dir" && exec rm -f up out err)
+else
+  exec 7>&1 8>&4
+fi
 trap : INT QUIT TERM
 [ -n "$terminal" ] || trap : HUP
-echo "$guards" >>"$dir/claim"
+echo "$guards $readers" >>"$dir/claim"
 
-(exec "$@" 2>&4 3<&- 4>&-)
-code=$?
+# A stop request may have come before there was an agent.
+asked=
+while read -r line || [ -n "$line" ]; do
+  case $line in *'"type":"stop"'*) asked=yes ;; esac
+done <"$dir/events.jsonl"
+code=143
+if [ -z "$asked" ]; then
+  (exec "$@" >&7 2>&8 3<&- 4>&- 7>&- 8>&-)
+  code=$?
+fi
 trap - EXIT
+exec 7>&- 8>&-
+if [ -n "$readers" ]; then
+  kill -WINCH $readers
+  wait $readers
+fi
 echo "$code" 1<>"$dir/exit"
 kill -TERM $guards 2>/dev/null
 wait
+
+adopted() {
+  if read -r parent 2>/dev/null <"/proc/$$/stat"; then
+    parent=\${parent##*) }
+    parent=\${parent#* }
+    parent=\${parent%% *}
+  else
+    parent=$(ps -o ppid= -p $$)
+    parent=\${parent##* }
+  fi
+  [ "$parent" != "$PPID" ]
+}
+left() {
+  [ -r "/proc/$$/environ" ] || return 0
+  PATH=$ours
+  marked=$(
+    unset TROUPE_AGENT_DIR
+    exec grep -lsF "TROUPE_AGENT_DIR=$dir" /proc/[0-9]*/environ
+  )
+  [ "$marked" = "/proc/$$/environ" ] || return 0
+  # This shell and grep are in the session.
+  set -- $(exec grep -ls ") [A-Z] [0-9]* [0-9]* $$ " /proc/[0-9]*/stat)
+  [ $# -gt 2 ]
+}
+if adopted && left; then
+  "$node" "$reaper" "$dir" left || stop_group
+fi
 exit 0
 `;

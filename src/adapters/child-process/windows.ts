@@ -1,15 +1,14 @@
 import { execFile } from 'node:child_process';
 import type { StopReport, StopTarget } from '../../core/runs/ports.ts';
-import { claimOf, hasExited } from '../../core/runs/run-files.ts';
+import { claimOf, hasExited, requestStop } from '../../core/runs/run-files.ts';
 
 /**
- * Where there is no POSIX shell, no /proc and no `ps`. Written with care, not
- * tested: a process is known by its number alone, and `taskkill` finds what
- * descends from it.
+ * Windows has no POSIX shell, no /proc and no `ps`. This code is untested: it
+ * identifies a process by its pid alone, and `taskkill` finds descendants.
  */
 export const isWindows = process.platform === 'win32';
 
-/** True while a process has this number. */
+/** True while any process has this pid. */
 export function isThere(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -19,11 +18,12 @@ export function isThere(pid: number): boolean {
   }
 }
 
-/** Ends what the supervisor started; the supervisor records the end. */
+/** Ends the agent's tree; the supervisor survives and records the end. */
 export function killWindowsTree(target: StopTarget): Promise<StopReport> {
-  const agents = hasExited(target.directory)
-    ? []
-    : (claimOf(target.directory, target.place)?.watchdogs ?? []);
+  const { directory, place, request } = target;
+  const isOver = hasExited(directory);
+  if (request && !isOver) requestStop(directory, request);
+  const agents = isOver ? [] : (claimOf(directory, place)?.watchdogs ?? []);
   return Promise.all(agents.map(taskkill)).then(() => ({
     survivors: agents.filter(isThere)
   }));

@@ -5,36 +5,36 @@ import { errnoOf } from '../../core/errors.ts';
 import { isInside } from '../../core/paths/troupe-home.ts';
 import {
   NotRegular,
-  openRegularLater,
+  openRegularAsync,
   ownReadFlags
-} from '../../core/state/regular-file.ts';
+} from '../../core/state/files/regular-file.ts';
 
-export interface CopyTerms {
+interface CopyLimits {
   /** Real paths of directories; the file must lie in one of them. */
   within: string[];
   /** A larger file is not copied. */
-  mostBytes: number;
+  mostBytes?: number;
 }
 
 const blockBytes = 1024 * 1024;
 
 /**
- * Copies a regular file, from its descriptor. The copy is as old as the
- * original, in whole seconds: by the age of its index git knows which files
- * could have changed unseen within one tick of the clock.
- * @returns why there is no copy; undefined also when there is no such file
+ * Copies a regular file through its descriptor. The copy keeps the modification
+ * time of the original, in whole seconds: git compares it with the times of
+ * files to detect changes that were made within one tick of the clock.
+ * @returns why the file was not copied; undefined if it was, or is missing
  */
 export async function copyRegular(
   from: string,
   to: string,
-  { within, mostBytes }: CopyTerms
+  { within, mostBytes = Number.POSITIVE_INFINITY }: CopyLimits
 ): Promise<string | undefined> {
   let source: FileHandle;
   try {
     const folder = await realpath(dirname(from));
     if (!within.some((root) => isInside(root, folder)))
       return 'it leads outside the repository';
-    source = await openRegularLater(from, ownReadFlags);
+    source = await openRegularAsync(from, ownReadFlags);
   } catch (error) {
     return reasonOf(error);
   }
@@ -57,15 +57,14 @@ function reasonOf(error: unknown): string | undefined {
       return undefined;
     case 'ELOOP':
       return 'it is a symbolic link';
-    // A socket.
-    case 'ENXIO':
+    case 'ENXIO': // A socket.
       return 'it is no regular file';
     default:
       throw error;
   }
 }
 
-/** At most as much as it held at first: a file may grow for ever. */
+/** Copies at most the initial size, because the file may keep growing. */
 async function copyFrom(
   source: FileHandle,
   to: string,

@@ -12,8 +12,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { author, createNested, gitIn } from '../../testing/git-workspace.ts';
-import { createTwoLooks, type TwoLooks } from '../../testing/two-looks.ts';
+import {
+  author,
+  createNested,
+  gitIn
+} from '../../../test/kit/workspaces/git-workspace.ts';
+import {
+  createTwoLooks,
+  type TwoLooks
+} from '../../../test/kit/workspaces/two-looks.ts';
 
 let project: TwoLooks;
 
@@ -23,9 +30,9 @@ beforeEach(() => {
 
 afterEach(() => project.remove());
 
-describe('the files that changed are told', () => {
-  test('with the lines they gained and lost', async () => {
-    const { files, total } = await project.seen(() => {
+describe('a comparison reports the files that changed', () => {
+  test('with the numbers of lines added and removed', async () => {
+    const { files } = await project.seen(() => {
       project.write('readme.txt', 'one\n2\nthree\nfour\n');
       project.write('new/file.txt', 'a\nb\n');
     });
@@ -33,20 +40,18 @@ describe('the files that changed are told', () => {
       { path: 'new/file.txt', added: 2, removed: 0 },
       { path: 'readme.txt', added: 2, removed: 1 }
     ]);
-    expect(total).toBe(2);
   });
 
-  test('as none when nothing happened, also in a dirty project', async () => {
+  test('as an empty list when nothing happened, also in a dirty project', async () => {
     project.write('readme.txt', 'mine\n');
     project.write('untracked.txt', 'mine\n');
     project.git('add', 'readme.txt');
     expect(await project.seen(() => undefined)).toEqual({
-      files: [],
-      total: 0
+      files: []
     });
   });
 
-  test('without what was not committed before', async () => {
+  test('without changes that were uncommitted before', async () => {
     project.write('readme.txt', 'mine\n');
     project.write('untracked.txt', 'mine\n');
     const { files } = await project.seen(() =>
@@ -55,7 +60,7 @@ describe('the files that changed are told', () => {
     expect(files).toEqual([{ path: 'untracked.txt', added: 1, removed: 0 }]);
   });
 
-  test('also where they were committed or staged meanwhile', async () => {
+  test('also when they were committed or staged meanwhile', async () => {
     const { files } = await project.seen(() => {
       project.write('committed.txt', 'x\n');
       project.commit('by the agent');
@@ -68,7 +73,7 @@ describe('the files that changed are told', () => {
     ]);
   });
 
-  test('with both names of a renamed file, and null for bytes', async () => {
+  test('with both names of a renamed file, and null counts for a binary file', async () => {
     project.write('bytes.bin', 'a\0b');
     project.commit('bytes');
     const at = (name: string) => join(project.path, name);
@@ -87,7 +92,7 @@ describe('the files that changed are told', () => {
     ]);
   });
 
-  test('by names of any kind', async () => {
+  test('with names that hold any characters', async () => {
     const names = ['-dash', 'a\tb', 'line\nbreak', 'quo"te', 'ünïcode', ' sp '];
     const { files } = await project.seen(() => {
       for (const name of names) project.write(name, 'x\n');
@@ -114,7 +119,7 @@ describe('the files that changed are told', () => {
     ]);
   });
 
-  test('though size and time of a file stayed as they were', async () => {
+  test('also when size and time of a file stayed the same', async () => {
     const path = project.write('same.txt', 'aaaa\n');
     const moment = new Date(Math.floor(Date.now() / 1000) * 1000);
     utimesSync(path, moment, moment);
@@ -126,7 +131,7 @@ describe('the files that changed are told', () => {
     expect(files).toEqual([{ path: 'same.txt', added: 1, removed: 1 }]);
   });
 
-  test('as a patch that git apply takes', async () => {
+  test('as a patch that git apply accepts', async () => {
     project.write('mine.txt', 'mine\n');
     await project.seen(() => {
       project.write('readme.txt', 'one\n2\nthree\n');
@@ -144,8 +149,8 @@ describe('the files that changed are told', () => {
   });
 });
 
-describe('left out', () => {
-  test('are our own files, also where the project has the directories', async () => {
+describe('a comparison leaves out', () => {
+  test('our own files, even if the project has these directories', async () => {
     project.write('.agents/notes.md', 'x\n');
     project.write('logs/app.log', 'x\n');
     project.commit('both');
@@ -170,7 +175,7 @@ describe('left out', () => {
     ]);
   });
 
-  test('are ignored files', async () => {
+  test('ignored files', async () => {
     project.write('.gitignore', 'build/\n');
     const { files } = await project.seen(() =>
       project.write('build/out', 'x\n')
@@ -178,7 +183,7 @@ describe('left out', () => {
     expect(files).toEqual([]);
   });
 
-  test('are nested repositories, which is said', async () => {
+  test('nested repositories, and reports that', async () => {
     project.write('vendor/lib/x.txt', 'x\n');
     createNested(join(project.path, 'vendor/lib'));
     mkdirSync(join(project.path, 'empty'));
@@ -192,7 +197,7 @@ describe('left out', () => {
     );
   });
 
-  test('is what changed in a submodule but was not committed there', async () => {
+  test('uncommitted changes in a submodule', async () => {
     const library = join(project.home, 'library');
     mkdirSync(library);
     createNested(library);
@@ -209,7 +214,7 @@ describe('left out', () => {
     expect(unseen).toBe('Of submodules only their commits were compared.');
   });
 
-  test('are files that cannot be read, which is said', async () => {
+  test('files that cannot be read, and reports that', async () => {
     const { files, unseen } = await asNobody(project, () =>
       project.seen(() => {
         chmodSync(project.write('secret.txt', 'x\n'), 0);
@@ -221,7 +226,7 @@ describe('left out', () => {
   });
 });
 
-/** Root may read everything, so it puts its powers down meanwhile. */
+/** Drops root's rights during the test, because root can read every file. */
 async function asNobody<T>(
   { path, home }: TwoLooks,
   work: () => Promise<T>

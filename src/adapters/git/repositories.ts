@@ -1,23 +1,33 @@
-import { rename, rm } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
+import { open, rename, rm } from 'node:fs/promises';
+import { isAbsolute, join, relative, sep } from 'node:path';
 import { z } from 'zod';
-import type { Comparison, Repositories } from '../../core/changes/ports.ts';
-import { lazily } from '../../core/lazily.ts';
+import type { FileChange, Repositories } from '../../core/changes/ports.ts';
+import { lazy } from '../../core/lazy.ts';
 import {
-  readIfThere,
+  readIfExists,
   temporaryName,
   writeNew
-} from '../../core/state/atomic-file.ts';
-import { headOf } from '../../core/state/text-file.ts';
-import { changedFiles, writePatch } from './compare-trees.ts';
-import { placeOf, topOf } from './place.ts';
-import { git } from './run-git.ts';
-import { createShadow, shadowAt, shadowGit, withOwnIndex } from './shadow.ts';
-import { isOurs, type Tree, takeTree } from './take-tree.ts';
-import { unflagIndex } from './unflag-index.ts';
-import { addWorktree, originOf, removeUntouched } from './worktrees.ts';
+} from '../../core/state/files/atomic-file.ts';
+import { putBackWorktree, removeUntouched } from './remove-worktree.ts';
+import { locateRepository, topOf } from './repository-location.ts';
+import { git, lineOf } from './run-git.ts';
+import {
+  createShadow,
+  type Shadow,
+  shadowAt,
+  shadowGit,
+  withOwnIndex
+} from './shadow.ts';
+import {
+  isOurs,
+  readable,
+  type Tree,
+  takeTree,
+  unflagIndex
+} from './take-tree.ts';
+import { addWorktree, originOf } from './worktrees.ts';
 
-/** Repositories behind the core's port, over the `git` program. */
+/** Implements the core's port with the `git` program. */
 export function createRepositories(): Repositories {
   return {
     topOf,
@@ -26,92 +36,155 @@ export function createRepositories(): Repositories {
     hasUncommitted,
     originOf,
     addWorktree,
-    removeUntouched
+    removeUntouched,
+    putBackWorktree
   };
 }
 
-const rememberedSchema = lazily(() =>
+const rememberedSchema = lazy(() =>
   z.object({
     top: z.string().refine(isAbsolute),
     tree: z.string().regex(/^[0-9a-f]{40,64}$/),
     /** Settings and patterns of the project that were not used. */
-    omitted: z.array(z.string()).exactOptional()
+    omitted: z.array(z.string()).exactOptional(),
+    /** Whether the index has submodules, whose commits alone are compared. */
+    hasLinks: z.boolean().exactOptional()
   })
 );
 
-/** What is left of a first look; there once that look was whole. */
+/** The snapshot taken before an agent starts, written once it is complete. */
 type Remembered = z.output<ReturnType<typeof rememberedSchema>>;
 
-const memory = 'troupe.json';
+const snapshotName = 'troupe.json';
 
 const remember: Repositories['remember'] = async (view, signal) => {
-  const { directory, shadow: path, roots, base } = view;
+  const { directory, shadow: path, base, owned } = view;
   const shadow = await createShadow(directory, path, signal);
   if (!shadow) return false;
-  await unflagIndex(shadow, signal);
+  const hasLinks = await unflagIndex(shadow, signal);
   const { omitted = [] } = shadow;
   const remembered: Remembered = {
     top: shadow.top,
+    hasLinks,
     ...(omitted.length > 0 ? { omitted } : {}),
     tree: base
       ? await treeOf(shadow, base, signal)
-      : (await takeTree(shadow, roots, signal)).id
+      : (await takeTree(shadow, owned, signal)).id
   };
-  const draft = temporaryName(join(path, memory));
+  const draft = temporaryName(join(path, snapshotName));
   writeNew(draft, JSON.stringify(remembered));
-  await rename(draft, join(path, memory));
+  await rename(draft, join(path, snapshotName));
   return true;
 };
 
 async function treeOf(
-  shadow: Parameters<typeof shadowGit>[0],
+  shadow: Shadow,
   commit: string,
   signal: AbortSignal
 ): Promise<string> {
   const args = ['rev-parse', '--verify', `${commit}^{tree}`];
-  return (await shadowGit(shadow, args, signal)).toString().trim();
+  return lineOf(await shadowGit(shadow, args, signal));
 }
 
-const compare: Repositories['compare'] = async (view, patch, limit, signal) => {
-  const { shadow: path, roots } = view;
-  const text = readIfThere(join(path, memory));
+const compare: Repositories['compare'] = async (view, patch, signal) => {
+  const { shadow: path, owned, seenFrom } = view;
+  const text = readIfExists(join(path, snapshotName));
   if (text === undefined) return undefined;
   const remembered = rememberedSchema().parse(JSON.parse(text));
-  const { top, tree: before, omitted = [] } = remembered;
+  const { top, tree: before } = remembered;
   const index = temporaryName('index');
   const shadow = await withOwnIndex(shadowAt(path, top), index);
   try {
-    const tree = await takeTree(shadow, roots, signal);
-    const unseen = unseenIn(tree, top, omitted);
+    const tree = await takeTree(shadow, owned, signal);
+    const unseen = unseenIn(tree, remembered);
     const rest = unseen === undefined ? {} : { unseen };
-    if (tree.id === before) return { files: [], total: 0, ...rest };
-    const pair = [shadow, before, tree.id] as const;
-    const files = await changedFiles(...pair, roots[0] ?? top, signal);
-    await writePatch(...pair, patch, signal);
-    const comparison: Comparison = {
-      files: files.slice(0, limit),
-      total: files.length,
-      ...rest
-    };
-    return comparison;
+    if (tree.id === before) return { files: [], ...rest };
+    const diff = (args: string[], outputTo?: number) =>
+      diffTrees(shadow, [before, tree.id], args, signal, outputTo);
+    const displayed = (name: string) =>
+      relative(seenFrom, join(view.standsFor ?? top, readable(name)))
+        .split(sep)
+        .join('/');
+    const files = changesIn(await diff(['-z', '--numstat']), displayed);
+    await writePatch(patch, diff);
+    return { files, ...rest };
   } finally {
     await rm(join(path, index), { force: true });
   }
 };
 
-/** Places where something may have changed that no comparison shows. */
+/** The flags override the user's settings and start no external program. */
+function diffTrees(
+  shadow: Shadow,
+  trees: [before: string, after: string],
+  args: string[],
+  signal: AbortSignal,
+  outputTo?: number
+): Promise<Buffer> {
+  const common = ['diff-tree', '-r', '-M', '-l400'];
+  const plain = ['--no-ext-diff', '--no-textconv', '--no-color'];
+  return shadowGit(shadow, [...common, ...plain, ...args, ...trees], signal, {
+    ...(outputTo === undefined ? {} : { outputTo })
+  });
+}
+
+/** Parses `--numstat -z`: two counts and a path, which may contain tabs. */
+function changesIn(
+  output: Buffer,
+  displayed: (path: string) => string
+): FileChange[] {
+  const fields = output.toString('latin1').split('\0');
+  const files: FileChange[] = [];
+  for (let at = 0; at < fields.length; at += 1) {
+    const [added, removed, ...rest] = (fields[at] ?? '').split('\t');
+    if (rest.length === 0) continue;
+    const path = rest.join('\t');
+    const counts = { added: countOf(added), removed: countOf(removed) };
+    if (path !== '') files.push({ path: displayed(path), ...counts });
+    else {
+      // An empty path marks a renamed file; its old and new names follow.
+      const renamed_from = displayed(fields[at + 1] ?? '');
+      const renamed = displayed(fields[at + 2] ?? '');
+      files.push({ path: renamed, ...counts, renamed_from });
+      at += 2;
+    }
+  }
+  return files;
+}
+
+/** Null for a binary file. */
+function countOf(text: string | undefined): number | null {
+  return text === '-' ? null : Number(text);
+}
+
+/** Writes a new file that `git apply` accepts. */
+async function writePatch(
+  path: string,
+  diff: (args: string[], outputTo: number) => Promise<unknown>
+): Promise<void> {
+  const file = await open(path, 'wx', 0o600);
+  const names = ['--src-prefix=a/', '--dst-prefix=b/'];
+  try {
+    await diff(['-p', '--binary', '-U3', ...names], file.fd);
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Describes where changes may have gone unnoticed; undefined for nowhere. */
 function unseenIn(
   { nested, unreadable }: Tree,
-  top: string,
-  omitted: string[]
+  { hasLinks, omitted = [] }: Remembered
 ): string | undefined {
   const parts: string[] = [];
   if (nested.length > 0)
     parts.push(
       `Repositories of their own were not looked into: ${few(nested)}.`
     );
-  if (hasSubmodules(top))
-    parts.push('Of submodules only their commits were compared.');
+  if (hasLinks) parts.push('Of submodules only their commits were compared.');
   if (unreadable.length > 0)
     parts.push(`Files that cannot be read were left out: ${few(unreadable)}.`);
   if (omitted.length > 0) parts.push(`Not used: ${few(omitted)}.`);
@@ -123,18 +196,16 @@ function few(paths: string[]): string {
   return `${paths.slice(0, 3).join(', ')}${more}`;
 }
 
-function hasSubmodules(top: string): boolean {
-  return headOf(join(top, '.gitmodules'), 65_536).trim() !== '';
-}
-
 const hasUncommitted: Repositories['hasUncommitted'] = async (view, signal) => {
-  const place = await placeOf(view.directory, signal, { withSettings: true });
-  if (!place) return false;
+  const location = await locateRepository(view.directory, signal, {
+    withSettings: true
+  });
+  if (!location) return false;
   const args = ['status', '--porcelain', '-z', '--no-renames'];
   const flags = ['--untracked-files=normal', '--ignore-submodules=dirty'];
   const call = { cwd: view.directory, signal };
   const status = await git([...args, ...flags], call);
-  const ours = isOurs(place.top, view.roots);
+  const ours = isOurs(location.top, view.owned);
   return status
     .toString('latin1')
     .split('\0')

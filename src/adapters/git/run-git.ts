@@ -1,32 +1,33 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { withAbsolutePath } from '../../core/engines/search-path.ts';
+import { withAbsolutePath } from '../../core/engines/environment.ts';
 import { errnoOf, messageOf } from '../../core/errors.ts';
+import { joinLines } from '../../core/text.ts';
 import { expectDescriptorRoom } from '../child-process/descriptor-room.ts';
 
 export interface GitCall {
   cwd: string;
-  /** Added to the little that git is given of our environment. */
+  /** Added to the allow-listed variables of our environment. */
   env?: Record<string, string>;
   input?: Buffer;
-  /** An open file that takes what git puts out. */
+  /** An open file to which git's output goes. */
   outputTo?: number;
   signal: AbortSignal;
 }
 
-/** Git could not do it; the message is git's own, on one line. */
+/** A git command failed; the message is git's own, on one line. */
 export class GitError extends Error {}
 
-/** More than that on stdout is no answer any more. */
+/** Git is killed if it prints more. */
 const maximumBytes = 64 * 1024 * 1024;
 
-/** Between asking git to end and ending it. */
+/** Time between SIGTERM and SIGKILL. */
 const killMs = 300;
 
-/** Programs that a repository's configuration could make git run. */
+/** Keeps git from running programs that a repository's settings name. */
 const settings = [
   'core.fsmonitor=false',
-  // A project may hold a directory that looks like a repository.
+  // A project may contain a directory that looks like a repository.
   'safe.bareRepository=explicit',
   'core.hooksPath=/dev/null',
   'gc.auto=0',
@@ -34,9 +35,9 @@ const settings = [
 ].flatMap((setting) => ['-c', setting]);
 
 /**
- * Runs git, without a shell, hooks, prompts or locks on the user's index. One
- * that is aborted has ended when this rejects, unless the system holds it.
- * @throws GitError what git says, or what the signal was aborted with
+ * Runs git without a shell, hooks, prompts or locks on the user's index. After
+ * an abort, this rejects once git has exited, or after 600 ms if it has not.
+ * @throws GitError with git's message, or the reason of the signal
  */
 export function git(args: string[], call: GitCall): Promise<Buffer> {
   const { cwd, env, input, outputTo, signal } = call;
@@ -50,7 +51,7 @@ export function git(args: string[], call: GitCall): Promise<Buffer> {
     const child = spawn('git', [...settings, ...args], {
       cwd,
       env: { ...environment(), ...env },
-      // A Ctrl-C in the terminal is not for git, and a filter ends with it.
+      // In its own group, Ctrl-C does not reach git, and filters end with it.
       detached: process.platform !== 'win32',
       windowsHide: true,
       stdio: [input ? 'pipe' : 'ignore', outputTo ?? 'pipe', 'pipe']
@@ -62,34 +63,41 @@ export function git(args: string[], call: GitCall): Promise<Buffer> {
       setTimeout(abandon, 2 * killMs).unref();
     };
     signal.addEventListener('abort', stop, { once: true });
-    const settled = () => signal.removeEventListener('abort', stop);
+    const cleanUp = () => signal.removeEventListener('abort', stop);
     const output: Buffer[] = [];
     let bytes = 0;
-    let words = '';
+    let stderr = '';
     child.stdout?.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= maximumBytes) output.push(chunk);
       else kill(child);
     });
     child.stderr?.on('data', (chunk: Buffer) => {
-      if (words.length < 4000) words += chunk.toString();
+      if (stderr.length < 4000) stderr += chunk.toString();
     });
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);
     child.once('error', (error) => {
-      settled();
+      cleanUp();
       reject(notStarted(error, cwd));
     });
     child.once('close', (code) => {
-      settled();
+      cleanUp();
       if (code === 0) return resolve(Buffer.concat(output));
       const tooMuch = bytes > maximumBytes ? 'git put out too much' : undefined;
-      reject(new GitError(tooMuch ?? (oneLine(words) || `git exited ${code}`)));
+      reject(
+        new GitError(tooMuch ?? (shortLine(stderr) || `git exited ${code}`))
+      );
     });
   });
 }
 
-/** As much as git needs; keys and marks of ours stay here. */
+/** Git's output without its final newline. */
+export function lineOf(output: Buffer): string {
+  return output.toString().replace(/\r?\n$/, '');
+}
+
+/** The allow-listed variables, without our keys and markers. */
 function environment(): Record<string, string> {
   const allowed =
     /^(HOME|PATH|USER|LOGNAME|TMPDIR|TMP|TEMP|XDG_.*|GIT_(EXEC_PATH|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM)|CEILING_DIRECTORIES|DISCOVERY_ACROSS_FILESYSTEM)|SYSTEMROOT|COMSPEC|PATHEXT|USERPROFILE|HOMEDRIVE|HOMEPATH|(LOCAL)?APPDATA|PROGRAM(FILES|DATA))$/i;
@@ -105,7 +113,7 @@ function environment(): Record<string, string> {
   };
 }
 
-/** Asked first, with its filters: git takes away what it left half done. */
+/** SIGTERM comes first, so that git removes its unfinished files. */
 function kill(child: ChildProcess): void {
   signalGroup(child, 'SIGTERM');
   setTimeout(() => signalGroup(child, 'SIGKILL'), killMs).unref();
@@ -118,7 +126,7 @@ function signalGroup(child: ChildProcess, name: 'SIGTERM' | 'SIGKILL'): void {
     if (pid === undefined || process.platform === 'win32') child.kill(name);
     else if (!isOver) process.kill(-pid, name);
   } catch {
-    // It has ended by itself.
+    // It has already ended.
   }
 }
 
@@ -133,17 +141,15 @@ function notStarted(error: Error, cwd: string): GitError {
   );
 }
 
-/** Handles the error of a command run where there is no repository. */
-export function absentAs<T>(value: T): (error: unknown) => T {
-  return (error) => {
-    const words = error instanceof GitError ? error.message : '';
-    if (/not a git repository|must be run in a work tree/.test(words))
-      return value;
-    throw error;
-  };
+/** @throws the error, unless it means that there is no repository */
+export function ignoreNoRepository(error: unknown): undefined {
+  const message = error instanceof GitError ? error.message : '';
+  if (/not a git repository|must be run in a work tree/.test(message))
+    return undefined;
+  throw error;
 }
 
-function oneLine(words: string): string {
-  const line = words.trim().replace(/\s*\n\s*/g, '; ');
+function shortLine(text: string): string {
+  const line = joinLines(text);
   return line.length > 400 ? `${line.slice(0, 400)}…` : line;
 }

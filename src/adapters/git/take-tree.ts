@@ -1,63 +1,63 @@
 import { lstat, open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
-import { ownReadFlags } from '../../core/state/regular-file.ts';
-import { GitError } from './run-git.ts';
+import { ownReadFlags } from '../../core/state/files/regular-file.ts';
+import { GitError, lineOf } from './run-git.ts';
 import { type Shadow, shadowGit } from './shadow.ts';
 
-/** A working directory as one object, and what is not in it. */
+// Git's paths are bytes; here they are strings with one character per byte.
+
+/** A snapshot of a working directory, and the paths that it leaves out. */
 export interface Tree {
   id: string;
-  /** Repositories of their own below it. */
+  /** Nested repositories. */
   nested: string[];
   unreadable: string[];
 }
 
-/** More that is not committed would fill the disk, and take too long. */
+/** Limit for uncommitted files: more would fill the disk and take long. */
 const maximumBytes = 256 * 1024 * 1024;
-/** Files looked at side by side. */
+/** Files examined concurrently. */
 const batch = 64;
 
 /**
- * Writes the working directory as a tree, whatever is committed: the shadow's
- * index is brought up to date with every file that is not ignored.
- * Paths are bytes; here they are kept one character a byte.
+ * Writes the working directory as a tree, committed or not: updates the
+ * shadow's index with every file that is not ignored.
  */
 export async function takeTree(
   shadow: Shadow,
-  roots: string[],
+  owned: string[],
   signal: AbortSignal
 ): Promise<Tree> {
-  const ours = isOurs(shadow.top, roots);
-  const differing = await differingPaths(shadow, roots, signal);
-  // What is a directory by now has to go before what is in it comes.
+  const ours = isOurs(shadow.top, owned);
+  const differing = await differingPaths(shadow, owned, signal);
+  // Sorted, so that an entry that became a directory precedes files in it.
   const paths = differing.filter((path) => !ours(path)).sort();
   const nested = paths.filter((path) => path.endsWith('/')).map(readable);
   const files = paths.filter((path) => !path.endsWith('/'));
   await checkSize(shadow.top, files);
+  const flags = ['--add', '--remove', '--replace'];
   let unreadable: string[] = [];
   try {
-    await update(shadow, files, signal);
+    await updateIndex(shadow, flags, files, signal);
   } catch (error) {
-    unreadable = await closedTo(shadow.top, files);
+    unreadable = await unreadableIn(shadow.top, files);
     if (unreadable.length === 0) throw error;
-    const others = files.filter((path) => !unreadable.includes(path));
-    await update(shadow, others, signal);
+    const rest = files.filter((path) => !unreadable.includes(path));
+    await updateIndex(shadow, flags, rest, signal);
   }
-  // In a partial clone objects may be missing that nobody needs here.
+  // A partial clone may lack objects, which are not needed here.
   const args = ['write-tree', '--missing-ok'];
-  const id = (await shadowGit(shadow, args, signal)).toString().trim();
+  const id = lineOf(await shadowGit(shadow, args, signal));
   return { id, nested, unreadable: unreadable.map(readable) };
 }
 
-/** Files that are not as the index has them, and those it does not have. */
+/** Files that differ from the index or are not in it. */
 async function differingPaths(
   shadow: Shadow,
-  roots: string[],
+  owned: string[],
   signal: AbortSignal
 ): Promise<string[]> {
-  const excluded = roots
-    .map((root) => prefixOf(shadow.top, root))
-    .filter((prefix) => prefix !== undefined)
+  const excluded = prefixesIn(shadow.top, owned)
     .map((prefix) => prefix.replace(/[\\*?[]/g, '\\$&'))
     .flatMap((prefix) =>
       sharedFolders.flatMap((name) => ['-x', `/${prefix}.agents/${name}/`])
@@ -67,36 +67,34 @@ async function differingPaths(
   return [...new Set(text.toString('latin1').split('\0'))].filter(Boolean);
 }
 
-/** What troupe has in `.agents/`, which may hold files of the project too. */
+/** Troupe's folders in `.agents/`, which may also hold the project's files. */
 const sharedFolders = ['agents', 'council', 'run', 'worktrees'];
 
-const written = new RegExp(
+const ownPaths = new RegExp(
   `^(\\.agents/(${sharedFolders.join('|')})/|logs/(IAC|CONTEXT)(\\.[^/]*)?\\.md$|logs/(archive|agents)/)`
 );
 
-/** True for what troupe itself writes into a workspace. */
+/** Returns whether troupe itself writes a path, which is relative to `top`. */
 export function isOurs(
   top: string,
-  roots: string[]
+  owned: string[]
 ): (path: string) => boolean {
-  const prefixes = roots
-    .map((root) => prefixOf(top, root))
-    .filter((prefix) => prefix !== undefined)
-    .map((prefix) => Buffer.from(prefix).toString('latin1'));
+  const prefixes = prefixesIn(top, owned).map((prefix) =>
+    Buffer.from(prefix).toString('latin1')
+  );
   return (path) =>
     prefixes.some(
       (prefix) =>
-        path.startsWith(prefix) && written.test(path.slice(prefix.length))
+        path.startsWith(prefix) && ownPaths.test(path.slice(prefix.length))
     );
 }
 
-/** "" or "packages/a/"; undefined for what lies outside. */
-function prefixOf(top: string, root: string): string | undefined {
-  const between = relative(top, root).split(sep).join('/');
-  if (between === '') return '';
-  return between === '..' || between.startsWith('../')
-    ? undefined
-    : `${between}/`;
+/** "" or "packages/a/" for each directory that is the top or lies below it. */
+function prefixesIn(top: string, directories: string[]): string[] {
+  return directories
+    .map((directory) => relative(top, directory).split(sep).join('/'))
+    .filter((between) => between !== '..' && !between.startsWith('../'))
+    .map((between) => (between === '' ? '' : `${between}/`));
 }
 
 async function checkSize(top: string, files: string[]): Promise<void> {
@@ -113,26 +111,14 @@ async function checkSize(top: string, files: string[]): Promise<void> {
     );
 }
 
-async function update(
-  shadow: Shadow,
-  files: string[],
-  signal: AbortSignal
-): Promise<void> {
-  if (files.length === 0) return;
-  const flags = ['--add', '--remove', '--replace', '-z', '--stdin'];
-  await shadowGit(shadow, ['update-index', ...flags], signal, {
-    input: Buffer.from(`${files.join('\0')}\0`, 'latin1')
-  });
-}
-
-async function closedTo(top: string, files: string[]): Promise<string[]> {
-  const closed = await inBatches(files, async (path) => {
+async function unreadableIn(top: string, files: string[]): Promise<string[]> {
+  const paths = await inBatches(files, async (path) => {
     const file = absolute(top, path);
     const entry = await lstat(file).catch(() => undefined);
-    // Git reads links as such, and can store no FIFO, device or socket.
+    // Git reads a link as text, and cannot store a FIFO, device or socket.
     if (!entry || entry.isSymbolicLink()) return undefined;
     if (!entry.isFile()) return entry.isDirectory() ? undefined : path;
-    // As git will do it: only that tells for sure.
+    // Only opening the file as git does is a reliable check.
     return open(file, ownReadFlags)
       .then((handle) => handle.close())
       .then(
@@ -140,29 +126,86 @@ async function closedTo(top: string, files: string[]): Promise<string[]> {
         () => path
       );
   });
-  return closed.filter((path) => path !== undefined);
+  return paths.filter((path) => path !== undefined);
 }
 
 async function inBatches<T>(
   paths: string[],
-  look: (path: string) => Promise<T>
+  examine: (path: string) => Promise<T>
 ): Promise<T[]> {
   const found: T[] = [];
   for (let from = 0; from < paths.length; from += batch)
     found.push(
-      ...(await Promise.all(paths.slice(from, from + batch).map(look)))
+      ...(await Promise.all(paths.slice(from, from + batch).map(examine)))
     );
   return found;
 }
 
-function absolute(top: string, path: string): Buffer {
+/** The mode of a submodule in the output of `ls-files --stage`. */
+export const gitlink = '160000 ';
+
+/**
+ * Makes git compare the files that the user excluded from comparison
+ * (`update-index --assume-unchanged`, `--skip-worktree`), because an agent may
+ * change them like any other. Only the shadow's index is changed.
+ * @returns whether submodules are in the index
+ */
+export async function unflagIndex(
+  shadow: Shadow,
+  signal: AbortSignal
+): Promise<boolean> {
+  const args = ['ls-files', '-z', '-v', '--stage'];
+  const text = await shadowGit(shadow, args, signal);
+  const entries = text
+    .toString('latin1')
+    .split('\0')
+    .map((entry) => ({
+      tag: entry.slice(0, 1),
+      isLink: entry.startsWith(gitlink, 2),
+      path: entry.slice(entry.indexOf('\t') + 1)
+    }));
+  const pathsOf = (tag: RegExp) =>
+    entries.filter((entry) => tag.test(entry.tag)).map(({ path }) => path);
+  // In a sparse checkout git itself compares the skipped files that exist.
+  const skipped: string[] = [];
+  for (const path of shadow.isSparse ? [] : pathsOf(/s/i))
+    if (await isThere(shadow.top, path)) skipped.push(path);
+  const unchanged = pathsOf(/[a-z]/);
+  await updateIndex(shadow, ['--no-assume-unchanged'], unchanged, signal);
+  await updateIndex(shadow, ['--no-skip-worktree'], skipped, signal);
+  return entries.some(({ isLink }) => isLink);
+}
+
+async function updateIndex(
+  shadow: Shadow,
+  flags: string[],
+  paths: string[],
+  signal: AbortSignal
+): Promise<void> {
+  if (paths.length === 0) return;
+  const args = ['update-index', ...flags, '-z', '--stdin'];
+  const input = Buffer.from(
+    paths.map((path) => `${path}\0`).join(''),
+    'latin1'
+  );
+  await shadowGit(shadow, args, signal, { input });
+}
+
+function isThere(top: string, path: string): Promise<boolean> {
+  return lstat(absolute(top, path)).then(
+    () => true,
+    () => false
+  );
+}
+
+export function absolute(top: string, path: string): Buffer {
   return Buffer.concat([
     Buffer.from(join(top, sep)),
     Buffer.from(path, 'latin1')
   ]);
 }
 
-/** For people: what is no UTF-8 shows as replacement characters. */
+/** A path for messages: invalid UTF-8 becomes replacement characters. */
 export function readable(path: string): string {
   return Buffer.from(path, 'latin1').toString('utf8');
 }

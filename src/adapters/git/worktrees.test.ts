@@ -1,15 +1,22 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Worktree } from '../../core/changes/ports.ts';
+import { until } from '../../../test/kit/judges/until.ts';
 import {
   author,
   createGitWorkspace,
   type GitWorkspace,
   gitIn
-} from '../../testing/git-workspace.ts';
-import { until } from '../../testing/until.ts';
-import { addWorktree, originOf, removeUntouched } from './worktrees.ts';
+} from '../../../test/kit/workspaces/git-workspace.ts';
+import type { Worktree } from '../../core/runs/run.ts';
+import { removeUntouched } from './remove-worktree.ts';
+import { addWorktree, originOf } from './worktrees.ts';
 
 const signal = new AbortController().signal;
 
@@ -38,7 +45,7 @@ function branches(): string[] {
 }
 
 describe('a worktree', () => {
-  test('begins at the commit and on the branch it is given', async () => {
+  test('starts at the given commit and on the given branch', async () => {
     const one = await worktree();
     project.write('later.txt', 'x\n');
     project.commit('later');
@@ -48,14 +55,14 @@ describe('a worktree', () => {
     expect(existsSync(join(one.path, 'later.txt'))).toBe(false);
   });
 
-  test('is taken as it is when it is there', async () => {
+  test('is used as it is when it exists', async () => {
     const one = await added();
     writeFileSync(join(one.path, 'mine.txt'), 'x\n');
     await addWorktree(one, signal);
     expect(existsSync(join(one.path, 'mine.txt'))).toBe(true);
   });
 
-  test('is made again from its branch when its folder was deleted', async () => {
+  test('is created from its branch when its folder was deleted', async () => {
     const one = await added();
     writeFileSync(join(one.path, 'mine.txt'), 'x\n');
     gitIn(one.path, 'add', '--all');
@@ -80,33 +87,30 @@ describe('a worktree', () => {
   });
 
   test.each([
-    ['made', (one: Worktree) => addWorktree(one, signal)],
+    ['created', (one: Worktree) => addWorktree(one, signal)],
     ['removed', (one: Worktree) => removeUntouched(one, signal)]
-  ])(
-    'is %s beside one that another process has half made',
-    async (what, act) => {
-      const other = await added('other');
-      const one = what === 'made' ? await worktree() : await added();
-      // Git writes it last, and reads those of all worktrees.
-      const half = join(project.path, '.git/worktrees/other/commondir');
-      const whole = readFileSync(half);
-      writeFileSync(half, '');
-      const acting = act(one).catch((error: unknown) => error);
-      setTimeout(() => writeFileSync(half, whole), 150);
-      expect(await acting).toBeUndefined();
-      expect(existsSync(one.path)).toBe(what === 'made');
-      expect(existsSync(other.path)).toBe(true);
-    }
-  );
+  ])('is %s while another process is creating one', async (what, act) => {
+    const other = await added('other');
+    const one = what === 'created' ? await worktree() : await added();
+    // Git writes this file last, and reads it for all worktrees.
+    const half = join(project.path, '.git/worktrees/other/commondir');
+    const whole = readFileSync(half);
+    writeFileSync(half, '');
+    const acting = act(one).catch((error: unknown) => error);
+    setTimeout(() => writeFileSync(half, whole), 150);
+    expect(await acting).toBeUndefined();
+    expect(existsSync(one.path)).toBe(what === 'created');
+    expect(existsSync(other.path)).toBe(true);
+  });
 
-  test('fails in the words of git, and leaves no branch', async () => {
+  test('fails with the message of git, and leaves no branch', async () => {
     const one = await worktree();
     writeFileSync(one.path, 'in the way');
     await expect(addWorktree(one, signal)).rejects.toThrow(/already exists/);
     expect(branches()).toEqual(['main']);
   });
 
-  test('leaves nothing when it is given up half made', async () => {
+  test('leaves nothing when its creation is aborted', async () => {
     for (let number = 0; number < 3000; number += 1)
       project.write(`many/${number}.txt`, 'x\n');
     project.write('slow.txt', 'x\n');
@@ -126,7 +130,7 @@ describe('a worktree', () => {
     expect(project.git('worktree', 'list').trim()).not.toContain('\n');
   });
 
-  test('is not made where there is no commit', async () => {
+  test('is not created where there is no commit', async () => {
     rmSync(join(project.path, '.git'), { recursive: true });
     await expect(worktree()).rejects.toThrow(/not a git repository/);
     project.git('init', '--quiet');
@@ -134,8 +138,8 @@ describe('a worktree', () => {
   });
 });
 
-describe('taking a worktree away', () => {
-  test('takes its branch too, when nothing happened in it', async () => {
+describe('removing a worktree', () => {
+  test('removes its branch too, when nothing happened in it', async () => {
     const one = await added();
     await removeUntouched(one, signal);
     expect(existsSync(one.path)).toBe(false);
@@ -143,7 +147,7 @@ describe('taking a worktree away', () => {
     await removeUntouched(one, signal);
   });
 
-  test('is done also where git gave it copies of settings', async () => {
+  test('also works where git gave it copies of settings', async () => {
     project.write('sub/a.txt', 'x\n');
     project.commit('sub');
     project.git('sparse-checkout', 'set', '--cone', 'sub');
@@ -165,7 +169,7 @@ describe('taking a worktree away', () => {
       }
     ],
     [
-      'a commit that was taken back',
+      'a commit that was reset',
       (path) => {
         const empty = ['commit', '--quiet', '--allow-empty', '-m', 'x'];
         gitIn(path, ...author.split(' '), ...empty);
@@ -181,13 +185,25 @@ describe('taking a worktree away', () => {
       }
     ],
     [
+      'a file where a submodule would be',
+      (path) => {
+        writeFileSync(join(path, 'lib/new.c'), 'x');
+      }
+    ],
+    [
+      'a repository in a folder of the project',
+      (path) => {
+        gitIn(join(path, 'sub'), 'init', '--quiet');
+      }
+    ],
+    [
       'another branch',
       (path) => {
         gitIn(path, 'checkout', '--quiet', '-b', 'mine');
       }
     ],
     [
-      'a commit that was taken back, of which no log tells',
+      'a commit that was reset and is in no log',
       (path) => {
         const empty = ['commit', '--quiet', '--allow-empty', '-m', 'x'];
         gitIn(path, ...author.split(' '), ...empty);
@@ -211,7 +227,7 @@ describe('taking a worktree away', () => {
       }
     ],
     [
-      'a file in the folder that git has for it',
+      'a file in its git directory',
       (path) => {
         const folder = gitIn(path, 'rev-parse', '--absolute-git-dir').trim();
         writeFileSync(join(folder, 'notes'), 'x');
@@ -224,11 +240,18 @@ describe('taking a worktree away', () => {
       }
     ]
   ];
-  test.each(kept)('is not done when it has %s', async (_, change) => {
+  test.each(kept)('is refused when it has %s', async (_, change) => {
+    project.write('sub/a.txt', 'x\n');
+    const head = project.git('rev-parse', 'HEAD').trim();
+    const link = `160000,${head},lib`;
+    project.git('update-index', '--add', '--cacheinfo', link);
+    project.git('add', 'sub');
+    project.git(...author.split(' '), 'commit', '--quiet', '-m', 'both');
     const one = await added();
     change(one.path);
     await removeUntouched(one, signal);
     expect(existsSync(one.path)).toBe(true);
+    expect(readdirSync(join(one.path, '..'))).toEqual(['a']);
     expect(branches()).toContain('troupe/a');
   });
 });

@@ -1,55 +1,70 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Repositories, Worktree } from '../../core/changes/ports.ts';
-import { placeOf } from './place.ts';
-import { GitError, git } from './run-git.ts';
-import { hasTraces } from './worktree-traces.ts';
+import type { Repositories } from '../../core/changes/ports.ts';
+import type { Worktree } from '../../core/runs/run.ts';
+import {
+  locateRepository,
+  type RepositoryLocation
+} from './repository-location.ts';
+import { GitError, git, lineOf } from './run-git.ts';
 
 export const originOf: Repositories['originOf'] = async (directory, signal) => {
-  const place = await placeOf(directory, signal, { withSettings: true });
-  if (!place) throw new GitError('it is not a git repository with a work tree');
+  const { top } = await existingRepository(directory, signal);
   const args = ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'];
   const head = await git(args, { cwd: directory, signal }).catch(() => {
     signal.throwIfAborted();
     throw new GitError('it has no commit yet');
   });
-  return { top: place.top, head: head.toString().trimEnd() };
+  return { top, head: lineOf(head) };
 };
 
-/** Worktrees of one repository are made one after the other. */
-const turns = new Map<string, Promise<unknown>>();
+async function existingRepository(
+  directory: string,
+  signal: AbortSignal
+): Promise<RepositoryLocation> {
+  const options = { withSettings: true };
+  const location = await locateRepository(directory, signal, options);
+  if (location) return location;
+  throw new GitError('it is not a git repository with a work tree');
+}
+
+/**
+ * The last creation in each repository, by its path: worktrees of a repository
+ * are created one after another.
+ */
+const creations = new Map<string, Promise<unknown>>();
 
 export const addWorktree: Repositories['addWorktree'] = (worktree, signal) => {
   const { origin } = worktree;
-  const before = turns.get(origin) ?? Promise.resolve();
-  const turn = before.then(() => whenFree(() => add(worktree, signal)));
-  const settled = turn.catch(() => undefined);
-  turns.set(origin, settled);
+  const before = creations.get(origin) ?? Promise.resolve();
+  const creation = before.then(() => whenFree(() => add(worktree, signal)));
+  const settled = creation.catch(() => undefined);
+  creations.set(origin, settled);
   void settled.then(() => {
-    if (turns.get(origin) === settled) turns.delete(origin);
+    if (creations.get(origin) === settled) creations.delete(origin);
   });
-  return turn;
+  return creation;
 };
 
-/** Another process may be at work in the repository for a moment. */
 const tries = 20;
 
-async function whenFree<T>(work: () => Promise<T>): Promise<T> {
+/** Retries while another process briefly locks the repository. */
+export async function whenFree<T>(work: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried += 1)
     try {
       return await work();
     } catch (error) {
-      if (tried === tries || !isMomentary(error)) throw error;
+      if (tried === tries || !isTransient(error)) throw error;
       await delay(20 + Math.random() * 30 * tried);
     }
 }
 
-/** A lock, or a worktree that another process has only half made. */
-function isMomentary(error: unknown): boolean {
+/** True for a lock, or for what another process is creating. */
+function isTransient(error: unknown): boolean {
   return (
     error instanceof GitError &&
-    /\.lock'?: File exists|could not lock|another git process|failed to read .*commondir/i.test(
+    /\.lock'?: File exists|could not lock|another git process|failed to read .*commondir|a branch named .* already exists/i.test(
       error.message
     )
   );
@@ -58,40 +73,51 @@ function isMomentary(error: unknown): boolean {
 async function add(worktree: Worktree, signal: AbortSignal): Promise<void> {
   const { path, branch, base, origin } = worktree;
   if (existsSync(join(path, '.git'))) return;
-  await checkAnswers(origin, signal);
+  await checkReadable(origin, signal);
   const call = { cwd: origin, signal };
   const isThere = await tipOf(worktree, signal);
-  // Its folder was deleted by hand: git still knows it.
+  // The folder was deleted by hand, but git still has an entry for it.
   if (isThere && !existsSync(path))
     await git(['worktree', 'remove', path], call).catch(() => undefined);
   const wasThere = existsSync(path);
-  const what = isThere
-    ? [path, branch]
-    : ['--no-track', '-b', branch, path, base];
+  let isOurs = false;
   try {
-    await git(['worktree', 'add', '--quiet', ...what], call);
+    // Fails if another process has created the branch in the meantime.
+    if (!isThere) await git(['branch', '--no-track', branch, base], call);
+    isOurs = !isThere;
+    await git(['worktree', 'add', '--quiet', path, branch], call);
   } catch (error) {
-    if (!isThere) await takeBack(worktree, wasThere);
+    const isUnknown = !isThere && signal.aborted;
+    if ((isOurs || isUnknown) && !isTaken(path, error))
+      await removeRemains(worktree, wasThere);
     throw error;
   }
 }
 
-/** A repository that git can read at all says what it knows within that. */
+/** Whether another process has created the worktree in the meantime. */
+function isTaken(path: string, error: unknown): boolean {
+  return (
+    error instanceof GitError &&
+    error.message.includes('already exists') &&
+    existsSync(join(path, '.git'))
+  );
+}
+
+/** In any repository that git can read, it answers within this time. */
 const answerMs = 4000;
 
 /**
- * Making a worktree may take a minute, but not because git waits for a FIFO
- * among its index, its attributes or its settings.
+ * Creating a worktree may take a minute, but git must not spend it waiting for
+ * a FIFO in place of its index, its attributes or its settings.
+ * @throws GitError if git does not answer in time
  */
-async function checkAnswers(
+async function checkReadable(
   origin: string,
   signal: AbortSignal
 ): Promise<void> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(answerMs)]);
   try {
-    const place = await placeOf(origin, limit, { withSettings: true });
-    if (!place)
-      throw new GitError('it is not a git repository with a work tree');
+    await existingRepository(origin, limit);
     const args = ['check-attr', '--cached', '--all', 'file'];
     await git(args, { cwd: origin, signal: limit });
   } catch (error) {
@@ -100,74 +126,26 @@ async function checkAnswers(
   }
 }
 
-/** What is left of a worktree that did not come to be. */
-async function takeBack(
+/** Removes the remains of a worktree that could not be created. */
+async function removeRemains(
   { path, branch, base, origin }: Worktree,
   wasThere: boolean
 ): Promise<void> {
   const call = { cwd: origin, signal: AbortSignal.timeout(3000) };
   const quietly = (...args: string[]) =>
     whenFree(() => git(args, call)).catch(() => undefined);
-  // Twice: git locks what it is still making.
+  // Forced twice, because git locks a worktree that it is creating.
   if (!wasThere)
     await quietly('worktree', 'remove', '--force', '--force', path);
   await quietly('update-ref', '-d', `refs/heads/${branch}`, base);
 }
 
-/** The commit of its branch; undefined when there is none. */
+/** The tip of the worktree's branch; undefined if there is no such branch. */
 async function tipOf(
   { branch, origin }: Worktree,
   signal: AbortSignal
 ): Promise<string | undefined> {
   const args = ['rev-parse', '--verify', '--quiet', `refs/heads/${branch}`];
   const tip = await git(args, { cwd: origin, signal }).catch(() => undefined);
-  return tip?.toString().trim();
-}
-
-export const removeUntouched: Repositories['removeUntouched'] = async (
-  worktree,
-  signal
-) => {
-  const { path, branch, base, origin } = worktree;
-  if (!existsSync(path) || !(await isUntouched(worktree, signal))) return;
-  const call = { cwd: origin, signal };
-  // Without --force git itself refuses where anything is left to lose.
-  await whenFree(() => git(['worktree', 'remove', path], call));
-  const reference = ['update-ref', '-d', `refs/heads/${branch}`, base];
-  await whenFree(() => git(reference, call));
-};
-
-/**
- * On its branch and its first commit, where it always was, with no file that
- * the commit does not have, not even an ignored one.
- */
-async function isUntouched(
-  worktree: Worktree,
-  signal: AbortSignal
-): Promise<boolean> {
-  const { path, branch, base } = worktree;
-  // Its agent may have made its `.git` file name another repository.
-  await placeOf(path, signal, { withSettings: true });
-  const ask = async (...args: string[]) =>
-    (await git(args, { cwd: path, signal })).toString().trim();
-  const flags = [
-    '--porcelain',
-    '--ignored',
-    '--untracked-files=all',
-    '--ignore-submodules=none'
-  ];
-  const [head, commit, moves, status, traces] = await Promise.all([
-    ask('symbolic-ref', '--quiet', 'HEAD').catch(() => ''),
-    ask('rev-parse', '--verify', 'HEAD'),
-    ask('reflog', 'show', '--format=%H', 'HEAD'),
-    ask('status', ...flags),
-    hasTraces(worktree, signal)
-  ]);
-  return (
-    head === `refs/heads/${branch}` &&
-    commit === base &&
-    moves.split('\n').every((move) => move === '' || move === base) &&
-    status === '' &&
-    !traces
-  );
+  return tip && lineOf(tip);
 }

@@ -3,16 +3,16 @@ import { realpathSync } from 'node:fs';
 import { HostError } from '../../core/errors.ts';
 import { listPanes, type PaneRow, panesOf } from './pane-list.ts';
 
-/** Where new panes open. */
+/** The tmux server and session in which new panes open. */
 export interface Home {
   /** Empty outside tmux: the user's default. */
   socket: string;
   environment: NodeJS.ProcessEnv;
-  /** Six hex digits that tell workspaces apart. */
+  /** Six hex digits that identify the workspace. */
   workspace: string;
-  /** The session that is ours; undefined inside tmux. */
+  /** The name that a new session of ours gets; undefined inside tmux. */
   ownSession: string | undefined;
-  /** The processes that we descend from, and we; nearest first. */
+  /** This process and its ancestors, nearest first. */
   lineage: () => number[];
 }
 
@@ -38,10 +38,10 @@ export function homeOf(
 }
 
 /**
- * The panes of the window where a new one opens, in order: empty outside tmux
- * while our session is not there.
- * @throws HostError `terminal_failed` when we were started in a terminal that
- *   has gone, or in nobody knows which pane of it
+ * The panes of the window where a new pane opens, in order; empty outside tmux
+ * until our session exists.
+ * @throws HostError `terminal_failed` if the terminal that we were started in
+ *   is gone, or our pane in it cannot be found
  */
 export function homePanes(home: Home, rows: PaneRow[]): PaneRow[] {
   const window = windowOf(home, rows);
@@ -59,19 +59,41 @@ export async function listHome(home: Home): Promise<PaneRow[]> {
   return homePanes(home, await listPanes(home.socket, home.environment));
 }
 
-/** Undefined when there is none. */
+/** The window where new panes open; undefined if there is none. */
 function windowOf(home: Home, rows: PaneRow[]): string | undefined {
   if (home.ownSession !== undefined) {
-    const own = rows.filter((row) => row.sessionName === home.ownSession);
+    const own = ownRows(home, rows);
     const withAgents = own.find((row) => row.workspace === home.workspace);
     return (withAgents ?? own.find((row) => row.isShown))?.window;
   }
   const { TMUX_PANE: pane } = home.environment;
-  const told = rows.find((row) => row.pane === pane);
-  return (told ?? ancestorAmong(home, rows))?.window;
+  const named = rows.find((row) => row.pane === pane);
+  return (named ?? ancestorAmong(home, rows))?.window;
 }
 
-/** The pane whose process we descend from, which needs no variable. */
+/**
+ * The panes of our own session. It is found by its mark, else by having only
+ * panes of our agents, else by its name, which the user may have changed.
+ */
+function ownRows({ workspace, ownSession }: Home, rows: PaneRow[]): PaneRow[] {
+  const sessions = [...new Set(rows.map(({ session }) => session))].map((id) =>
+    rows.filter(({ session }) => session === id)
+  );
+  const marked = sessions.filter((panes) =>
+    panes.some(({ home }) => home === workspace)
+  );
+  const filled = sessions.filter((panes) =>
+    panes.every((pane) => pane.workspace === workspace)
+  );
+  const named = sessions.filter((panes) =>
+    panes.some(({ sessionName }) => sessionName === ownSession)
+  );
+  return (
+    [marked, filled, named].find((found) => found.length > 0)?.flat() ?? []
+  );
+}
+
+/** The pane whose process we descend from, found without TMUX_PANE. */
 function ancestorAmong(home: Home, rows: PaneRow[]): PaneRow | undefined {
   const alive = rows.filter((row) => !row.isDead);
   for (const pid of home.lineage()) {
@@ -81,7 +103,7 @@ function ancestorAmong(home: Home, rows: PaneRow[]): PaneRow | undefined {
   return undefined;
 }
 
-/** Whatever window is shown may be anybody's. */
+/** There is no fallback: the shown window may be unrelated to troupe. */
 function paneUnknown({ socket, environment }: Home): HostError {
   const { TMUX_PANE: pane } = environment;
   return new HostError(

@@ -8,17 +8,20 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { claimOf, exitCodeOf } from '../../core/runs/run-files.ts';
-import { launchScript, processesOf } from '../../testing/pane-agent.ts';
+import {
+  launchScript,
+  processesOf
+} from '../../../test/kit/agents/pane-agent.ts';
+import { until } from '../../../test/kit/judges/until.ts';
 import {
   programs,
   type TmuxStage,
   testTmux,
   tmuxStage
-} from '../../testing/tmux-stage.ts';
-import { until } from '../../testing/until.ts';
+} from '../../../test/kit/workspaces/tmux-stage.ts';
+import { claimOf, exitCodeOf } from '../../core/runs/run-files.ts';
 import { locate } from '../child-process/locate.ts';
-import { thisPlace } from '../child-process/process-table.ts';
+import { thisNamespace } from '../child-process/process-table.ts';
 import { createProcesses } from '../child-process/processes.ts';
 
 let stage: TmuxStage;
@@ -40,7 +43,7 @@ renameSync('facts.tmp', 'facts');
 setInterval(() => undefined, 1000);
 `;
 
-testTmux('a program gets every value as it is, and a terminal', async () => {
+testTmux('a program gets every value unchanged, and a terminal', async () => {
   const environment = {
     ODD: '\n\'"`$(id)\\\n\n #{pid};\t\u0081 한국어 ',
     EMPTY: '',
@@ -81,36 +84,41 @@ testTmux('a program gets every value as it is, and a terminal', async () => {
   expect(cwd).toBe(stage.path);
 });
 
-testTmux('no secret is in an argument, or in a file others read', async () => {
-  const secret = 'sk-very-secret';
-  const bin = join(stage.path, 'bin');
-  mkdirSync(bin);
-  writeFileSync(
-    join(bin, 'tmux'),
-    `#!/bin/sh\nprintf '%s\\n' "$@" >>'${stage.path}/calls'\nexec '${locate('tmux')}' "$@"\n`
-  );
-  chmodSync(join(bin, 'tmux'), 0o755);
-  const terminal = stage.terminal({ PATH: `${bin}:${process.env.PATH}` });
-  const { directory, claimed, wrote } = await launchScript(
-    stage,
-    terminal,
-    'printf "$KEY" >key.tmp; mv key.tmp key; exec sleep 100',
-    { environment: { KEY: secret } }
-  );
-  await claimed();
-  expect(await wrote('key')).toBe(secret);
-  expect(await wrote('calls')).toContain('respawn-pane');
-  expect(await wrote('calls')).not.toContain(secret);
-  const pids = processesOf(directory);
-  expect(pids.length).toBeGreaterThan(1);
-  for (const pid of pids)
-    expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(secret);
-  for (const name of readdirSync(directory)) {
-    const path = join(directory, name);
-    expect(readFileSync(path, 'utf8')).not.toContain(secret);
-    expect(statSync(path).mode & 0o077).toBe(0);
+testTmux(
+  'no secret is in an argument or in a file that other users can read',
+  async () => {
+    const secret = 'sk-very-secret';
+    const bin = join(stage.path, 'bin');
+    mkdirSync(bin);
+    writeFileSync(
+      join(bin, 'tmux'),
+      `#!/bin/sh\nprintf '%s\\n' "$@" >>'${stage.path}/calls'\nexec '${locate('tmux')}' "$@"\n`
+    );
+    chmodSync(join(bin, 'tmux'), 0o755);
+    const terminal = stage.terminal({ PATH: `${bin}:${process.env.PATH}` });
+    const { directory, claimed, wrote } = await launchScript(
+      stage,
+      terminal,
+      'printf "$KEY" >key.tmp; mv key.tmp key; exec sleep 100',
+      { environment: { KEY: secret } }
+    );
+    await claimed();
+    expect(await wrote('key')).toBe(secret);
+    expect(await wrote('calls')).toContain('respawn-pane');
+    expect(await wrote('calls')).not.toContain(secret);
+    const pids = processesOf(directory);
+    expect(pids.length).toBeGreaterThan(1);
+    for (const pid of pids)
+      expect(readFileSync(`/proc/${pid}/cmdline`, 'utf8')).not.toContain(
+        secret
+      );
+    for (const name of readdirSync(directory)) {
+      const path = join(directory, name);
+      expect(readFileSync(path, 'utf8')).not.toContain(secret);
+      expect(statSync(path).mode & 0o077).toBe(0);
+    }
   }
-});
+);
 
 testTmux('Ctrl-C reaches the program, and its exit is recorded', async () => {
   const agent = await launchScript(
@@ -134,16 +142,18 @@ testTmux('the quit key ends the program, and is recorded', async () => {
   expect(await exitOf(agent.directory)).toBe(128 + 3);
 });
 
-testTmux('it is stopped as every agent is, and can be followed', async () => {
+testTmux('a program in a pane is stopped and read like any agent', async () => {
   const terminal = stage.terminal();
-  const { directory, pane, request, claimed } = await launchScript(
+  const { directory, pane, request, claimed, wrote } = await launchScript(
     stage,
     terminal,
-    'echo last words; trap "" HUP; sleep 100 & exec sleep 100'
+    'echo last words; trap "" HUP; sleep 100 & : >up; exec sleep 100'
   );
   const { supervisor } = await claimed();
+  // A shell that has just been forked may miss SIGTERM.
+  await wrote('up');
   expect(supervisor && processes.liveness(supervisor)).toBe('alive');
-  const report = await processes.stop({ directory, place: thisPlace() });
+  const report = await processes.stop({ directory, place: thisNamespace() });
   expect(report.survivors).toEqual([]);
   expect(await exitOf(directory)).toBe(143);
   await until('the pane to be dead', async () => {
@@ -155,7 +165,7 @@ testTmux('it is stopped as every agent is, and can be followed', async () => {
   const next = stage.agentFolder('next');
   const args = ['-c', 'echo again; : >again; exec sleep 100'];
   await terminal.launch(pane, { ...request, args, directory: next });
-  await until('its claim', () => claimOf(next, thisPlace())?.supervisor);
+  await until('its claim', () => claimOf(next, thisNamespace())?.supervisor);
   await until(
     'the second program',
     async () => (await terminal.screen(pane, 5)).includes('again') || undefined
@@ -166,7 +176,7 @@ testTmux('it is stopped as every agent is, and can be followed', async () => {
 const stubborn =
   'trap "" HUP; (trap "" HUP TERM; exec sleep 100) & sleep 100 & : >up; wait; sleep 100';
 
-testTmux('nothing survives when the pane is closed by hand', async () => {
+testTmux('no process survives when the user closes the pane', async () => {
   const agent = await launchScript(stage, stage.terminal(), stubborn);
   const { supervisor } = await agent.claimed();
   await agent.wrote('up');
@@ -175,7 +185,7 @@ testTmux('nothing survives when the pane is closed by hand', async () => {
   expect(supervisor && processes.liveness(supervisor)).toBe('dead');
 });
 
-testTmux('nothing survives when the tmux server is killed', async () => {
+testTmux('no process survives when the tmux server is killed', async () => {
   const agent = await launchScript(stage, stage.terminal(), stubborn);
   const { supervisor } = await agent.claimed();
   await agent.wrote('up');
@@ -190,7 +200,7 @@ testTmux('nothing survives when the tmux server is killed', async () => {
   await terminal.close(agent.pane);
 });
 
-testTmux('a folder that has gone is told on the screen', async () => {
+testTmux('a missing working directory is reported on the screen', async () => {
   const terminal = stage.terminal();
   const { pane } = await launchScript(stage, terminal, 'echo x', {
     cwd: join(stage.path, 'gone')
@@ -202,7 +212,7 @@ testTmux('a folder that has gone is told on the screen', async () => {
   expect(words).toContain('gone');
 });
 
-testTmux("nothing is started in a pane that is another's", async () => {
+testTmux('nothing is started in a pane of another agent', async () => {
   const terminal = stage.terminal();
   const { pane, request } = await launchScript(stage, terminal, 'sleep 100');
   for (const other of [

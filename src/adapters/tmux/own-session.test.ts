@@ -4,7 +4,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { programs, shownPanes, testTmux } from '../../testing/tmux-stage.ts';
+import {
+  programs,
+  shownPanes,
+  testTmux
+} from '../../../test/kit/workspaces/tmux-stage.ts';
 import { createTerminal } from './tmux.ts';
 
 let path: string;
@@ -20,12 +24,12 @@ afterEach(() => {
   try {
     tmux('kill-server');
   } catch {
-    // It has ended by itself.
+    // The server has already ended.
   }
   rmSync(path, { recursive: true, force: true });
 });
 
-testTmux('the first agent takes the only pane of one session', async () => {
+testTmux('the first agent gets the only pane of a new session', async () => {
   const terminal = terminalOf();
   const ref = await terminal.open(request('a1'));
   expect(ref).toEqual({ agentId: 'a1', paneId: '%0', socket: '' });
@@ -53,22 +57,25 @@ testTmux('another server of the workspace uses the same session', async () => {
   expect(new Set(refs.map(({ paneId }) => paneId)).size).toBe(4);
 });
 
-testTmux('no other session is touched, and ours ends with it', async () => {
-  tmux('new-session', '-d', '-s', 'mine', '-x', '90', '-y', '30', 'exec cat');
-  const mine = () =>
-    shownPanes(tmux).filter(({ agent, title }) => !agent && title !== 'a1');
-  const before = mine();
-  const terminal = terminalOf();
-  const refs = [await terminal.open(request('a1'))];
-  refs.push(await terminal.open(request('a2')));
-  expect(sessions()).toEqual(['mine 90x30 1', `${ownName()} 220x50 1`]);
-  expect(mine()).toEqual(before);
-  for (const ref of refs) await terminal.close(ref);
-  expect(sessions()).toEqual(['mine 90x30 1']);
-  expect(mine()).toEqual(before);
-});
+testTmux(
+  'no other session changes, and ours ends with its last agent',
+  async () => {
+    tmux('new-session', '-d', '-s', 'mine', '-x', '90', '-y', '30', 'exec cat');
+    const mine = () =>
+      shownPanes(tmux).filter(({ agent, title }) => !agent && title !== 'a1');
+    const before = mine();
+    const terminal = terminalOf();
+    const refs = [await terminal.open(request('a1'))];
+    refs.push(await terminal.open(request('a2')));
+    expect(sessions()).toEqual(['mine 90x30 1', `${ownName()} 220x50 1`]);
+    expect(mine()).toEqual(before);
+    for (const ref of refs) await terminal.close(ref);
+    expect(sessions()).toEqual(['mine 90x30 1']);
+    expect(mine()).toEqual(before);
+  }
+);
 
-testTmux('a session that has ended is made again', async () => {
+testTmux('a session that has ended is created again', async () => {
   const terminal = terminalOf();
   await terminal.close(await terminal.open(request('a1')));
   expect(await terminal.panes([])).toEqual([]);
@@ -76,7 +83,7 @@ testTmux('a session that has ended is made again', async () => {
   expect(shownPanes(tmux).map(({ agent }) => agent)).toEqual(['a2']);
 });
 
-testTmux('a tmux server that has no session is given ours', async () => {
+testTmux('a tmux server without a session gets ours', async () => {
   tmux('new-session', '-d', ';', 'set', '-g', 'exit-empty', 'off');
   tmux('kill-session');
   const terminal = terminalOf();
@@ -85,7 +92,7 @@ testTmux('a tmux server that has no session is given ours', async () => {
   expect(shownPanes(tmux).map(({ agent }) => agent)).toEqual(['a1']);
 });
 
-testTmux('agents stay together in the window that has some', async () => {
+testTmux('agents open in the window that already has agents', async () => {
   const terminal = terminalOf();
   await terminal.open(request('a1'));
   tmux('new-window', '-t', ownName(), 'exec cat');
@@ -98,24 +105,65 @@ testTmux('agents stay together in the window that has some', async () => {
   ]);
 });
 
-testTmux('a full window says which session it is of', async () => {
+testTmux('our session is found after the user renames it', async () => {
+  const refs = [await terminalOf().open(request('a1'))];
+  tmux('new-window', '-t', ownName(), 'exec cat');
+  tmux('rename-session', '-t', ownName(), 'my agents');
+  refs.push(await terminalOf().open(request('a2')));
+  expect(sessions()).toEqual(['my agents 220x50 2']);
+  expect(await terminalOf().panes([])).toHaveLength(2);
+  for (const ref of refs) await terminalOf().close(ref);
+  await terminalOf().open(request('a3'));
+  expect(sessions()).toEqual(['my agents 220x50 1']);
+});
+
+testTmux(
+  'a session with only our agents is ours without its mark',
+  async () => {
+    await terminalOf().open(request('a1'));
+    tmux('set-option', '-u', '-t', ownName(), '@troupe_home');
+    tmux('rename-session', '-t', ownName(), 'mine');
+    await terminalOf().open(request('a2'));
+    expect(sessions()).toEqual(['mine 220x50 1']);
+  }
+);
+
+testTmux(
+  'a session with panes of the user is not ours without its mark',
+  async () => {
+    tmux('new-session', '-d', '-s', 'mine', '-x', '90', '-y', '30', 'exec cat');
+    tmux(
+      'set-option',
+      '-p',
+      '-t',
+      'mine',
+      '@troupe_workspace',
+      ownName().slice(7)
+    );
+    tmux('split-window', '-t', 'mine', 'exec cat');
+    await terminalOf().open(request('a1'));
+    expect(sessions()).toEqual(['mine 90x30 1', `${ownName()} 220x50 1`]);
+  }
+);
+
+testTmux('the error of a full window names its session', async () => {
   const terminal = terminalOf();
   await terminal.open(request('a1'));
   tmux('resize-window', '-t', ownName(), '-x', '30', '-y', '8');
   await expect(terminal.open(request('a2'))).rejects.toMatchObject({
     code: 'window_full',
-    hint: expect.stringContaining(`tmux attach -t ${ownName()}`)
+    hint: expect.stringContaining(`tmux attach -t '${ownName()}'`)
   });
 });
 
-testTmux('a tmux server that it starts knows no secret of ours', async () => {
+testTmux('a tmux server that we start gets no secret', async () => {
   await terminalOf().open(request('a1'));
-  const given = tmux('show-environment', '-g');
-  expect(given).toContain(`HOME=${path}`);
-  expect(given).not.toContain('secret');
+  const environment = tmux('show-environment', '-g');
+  expect(environment).toContain(`HOME=${path}`);
+  expect(environment).not.toContain('secret');
 });
 
-testTmux('workspaces have sessions of their own', async () => {
+testTmux('each workspace has its own session', async () => {
   const other = join(path, 'other');
   mkdirSync(other);
   await terminalOf().open(request('a1'));
@@ -125,7 +173,7 @@ testTmux('workspaces have sessions of their own', async () => {
   expect(await terminalOf(other).panes([])).toMatchObject([{ paneId: '%1' }]);
 });
 
-testTmux('users who end sessions that nobody watches keep ours', async () => {
+testTmux('our session survives destroy-unattached', async () => {
   tmux('new-session', '-d', '-s', 'mine', 'exec cat');
   tmux('set-option', '-g', 'exit-unattached', 'off');
   tmux('set-option', '-t', 'mine', 'destroy-unattached', 'off');

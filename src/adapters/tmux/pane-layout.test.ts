@@ -4,12 +4,15 @@ import {
   type Cell,
   divide,
   formatLayout,
+  leastHeight,
+  leastWidth,
   leavesOf,
-  parseLayout
-} from './layout-text.ts';
-import { leastHeight, leastWidth, planLayout, prune } from './pane-layout.ts';
+  parseLayout,
+  planLayout,
+  prune
+} from './pane-layout.ts';
 
-/** Arrangements as people make them, by dividing and dividing again. */
+/** Layouts as users make them, by repeated splits. */
 function arrangement(
   width: number,
   height: number,
@@ -40,7 +43,7 @@ function arrangement(
   return fc.oneof(...ways);
 }
 
-/** With panes numbered as they come. */
+/** Numbers the panes in order. */
 function numbered(cell: Cell): Cell {
   const numbers = leavesOf(cell).map((_, index) => index);
   return parse(formatLayout(cell, numbers));
@@ -54,7 +57,7 @@ const usual = arrangement(width, height, 2, { width: 20, height: 6 }).map(
   numbered
 );
 
-test('a layout that tmux tells is read and written the same', () => {
+test('a layout of tmux is read and written unchanged', () => {
   for (const text of [
     'c0fd,120x36,0,0,0',
     'dc50,120x36,0,0[120x33,0,0{60x33,0,0,0,59x33,61,0,1},120x2,0,34,2]'
@@ -62,7 +65,7 @@ test('a layout that tmux tells is read and written the same', () => {
     expect(formatLayout(parse(text))).toBe(text);
 });
 
-test('what is no layout is not taken for one', () => {
+test('other text is not read as a layout', () => {
   for (const text of [
     '',
     'dc50',
@@ -75,7 +78,7 @@ test('what is no layout is not taken for one', () => {
 });
 
 describe('a planned layout', () => {
-  test("has no gap, the user's panes first, and enough for each", () => {
+  test("has no gap, starts with the user's panes, and gives each pane enough room", () => {
     fc.assert(
       fc.property(own, fc.integer({ min: 0, max: 12 }), (cell, others) => {
         const plan = planLayout({ width, height }, cell, others);
@@ -99,7 +102,7 @@ describe('a planned layout', () => {
     );
   });
 
-  test("gives the user's part back as it was", () => {
+  test("restores the user's part when the agents are gone", () => {
     fc.assert(
       fc.property(own, (cell) => {
         const plan = planLayout({ width, height }, cell, 0);
@@ -108,7 +111,7 @@ describe('a planned layout', () => {
     );
   });
 
-  test('keeps what is larger of a few panes at least as large', () => {
+  test('keeps larger panes at least as large', () => {
     fc.assert(
       fc.property(usual, fc.integer({ min: 1, max: 6 }), (cell, others) => {
         const plan = planLayout({ width, height }, cell, others);
@@ -138,7 +141,7 @@ describe('a planned layout', () => {
     );
   });
 
-  test('without a user fills the window evenly', () => {
+  test('fills the window evenly if it has no pane of the user', () => {
     const plan = planLayout({ width: 220, height: 50 }, undefined, 12);
     const leaves = plan ? leavesOf(plan) : [];
     expect(leaves).toHaveLength(12);
@@ -157,7 +160,7 @@ function areaOf(cell: Cell): number {
   return cell.width * cell.height;
 }
 
-/** Parts and the lines between them are as long as the whole. */
+/** Checks that parts and the lines between them add up to the whole. */
 function expectWhole(cell: Cell): void {
   if (cell.cells.length === 0) return;
   const across = cell.direction === 'across';

@@ -1,11 +1,11 @@
 import { isServerGone, runTmux } from './tmux-command.ts';
 
-/** A pane as its server tells it. */
+/** A pane as tmux lists it. */
 export interface PaneRow {
-  /** Of the server: the same one may be known by several sockets. */
+  /** The server's process: one server may have several sockets. */
   server: string;
   pane: string;
-  /** The first process in it; of a dead pane, who has had that number. */
+  /** The pane's first process; in a dead pane, its former number. */
   panePid: number;
   window: string;
   session: string;
@@ -18,12 +18,17 @@ export interface PaneRow {
   isShown: boolean;
   isActive: boolean;
   isDead: boolean;
-  /** Marks of ours, empty on anybody else's. */
+  /** Our mark; empty on a pane that we did not open. */
   agentId: string;
   workspace: string;
-  /** What we know of its window, see arrange.ts. */
-  memory: string;
+  /** Value of our option for the layout of its window, see panes.ts. */
+  savedLayout: string;
+  /** The workspace that its session was made for; empty if not ours. */
+  home: string;
 }
+
+/** Marks our own session, whose name the user may change. */
+export const homeMark = '@troupe_home';
 
 const fields = [
   'pid',
@@ -41,13 +46,14 @@ const fields = [
   '@troupe_agent',
   '@troupe_workspace',
   '@troupe_layout',
-  // The last, as only this one may hold spaces.
+  homeMark,
+  // Last, because only this field may hold spaces.
   'session_name'
 ];
 
 /**
- * All panes of a server, those of a window in order; none when there is no
- * server. A window that several sessions show comes once for each.
+ * All panes of a server, in the order of each window; none if there is no
+ * server. A window that several sessions show is listed for each of them.
  * @throws TmuxError
  */
 export async function listPanes(
@@ -71,7 +77,7 @@ export function panesOf(rows: PaneRow[], window: string): PaneRow[] {
   return found.filter(({ session }) => session === found[0]?.session);
 }
 
-/** Marks are one word each. */
+/** An agent id without spaces, as fields of a listing are separated by them. */
 export function markOf(agentId: string): string {
   return encodeURIComponent(agentId);
 }
@@ -81,7 +87,13 @@ function parseRow(line: string): PaneRow {
     line.split(' ');
   const [width, height, layout = '', zoomed, shown, active, dead, ...rest] =
     more;
-  const [agent = '', workspace = '', memory = '', ...sessionName] = rest;
+  const [
+    agent = '',
+    workspace = '',
+    savedLayout = '',
+    home = '',
+    ...sessionName
+  ] = rest;
   return {
     server,
     pane,
@@ -98,7 +110,8 @@ function parseRow(line: string): PaneRow {
     isDead: dead === '1',
     agentId: unmark(agent),
     workspace,
-    memory
+    savedLayout,
+    home
   };
 }
 

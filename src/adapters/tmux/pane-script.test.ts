@@ -13,9 +13,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
+import {
+  hostileText,
+  longHostileText
+} from '../../../test/kit/judges/hostile-text.ts';
+import { needing } from '../../../test/kit/workspaces/needs.ts';
 import { exitCodeOf } from '../../core/runs/run-files.ts';
-import { hostileText, longHostileText } from '../../testing/hostile-text.ts';
-import { needing } from '../../testing/needs.ts';
 import { locate } from '../child-process/locate.ts';
 import { preparePane } from './pane-script.ts';
 
@@ -27,50 +30,53 @@ beforeAll(() => {
 
 afterAll(() => rmSync(base, { recursive: true, force: true }));
 
-const tells = `
+const reporter = `
 const { argv, env, cwd } = process;
 const facts = { argv: argv.slice(2), env, cwd: process.cwd() };
 require('node:fs').writeFileSync(argv[1], JSON.stringify(facts));
 `;
 
-describe.each(['sh', 'dash', 'busybox', 'bash'])('started by %s', (name) => {
-  const shell = locate(name);
-  const testHere = needing(name, shell !== undefined);
+describe.each(['sh', 'dash', 'busybox', 'bash'])(
+  'a program started by %s',
+  (name) => {
+    const shell = locate(name);
+    const testHere = needing(name, shell !== undefined);
 
-  testHere('a program is given every byte of its values', async () => {
-    const values = fc.array(hostileText, { minLength: 8, maxLength: 20 });
-    await fc.assert(
-      fc.asyncProperty(values, values, async (args, given) => {
-        const environment = named(given);
-        const facts = await start(shell ?? '', args, environment);
-        expect(facts.argv).toEqual(args);
-        expect(facts.env).toMatchObject(environment);
-      }),
-      { numRuns: 5 }
-    );
-  });
+    testHere('gets every byte of its values', async () => {
+      const values = fc.array(hostileText, { minLength: 8, maxLength: 20 });
+      await fc.assert(
+        fc.asyncProperty(values, values, async (args, variables) => {
+          const environment = named(variables);
+          const facts = await start(shell ?? '', args, environment);
+          expect(facts.argv).toEqual(args);
+          expect(facts.env).toMatchObject(environment);
+        }),
+        { numRuns: 5 }
+      );
+    });
 
-  testHere('a program is given values longer than a message', async () => {
-    const [text = ''] = fc.sample(longHostileText(100_000), 1);
-    const facts = await start(shell ?? '', [text], { LONG: text });
-    expect(facts.argv).toEqual([text]);
-    expect(facts.env).toMatchObject({ LONG: text });
-  });
+    testHere('gets values longer than a message of tmux', async () => {
+      const [text = ''] = fc.sample(longHostileText(100_000), 1);
+      const facts = await start(shell ?? '', [text], { LONG: text });
+      expect(facts.argv).toEqual([text]);
+      expect(facts.env).toMatchObject({ LONG: text });
+    });
 
-  testHere('names that a shell keeps to itself do no harm', async () => {
-    const environment = {
-      ...{ PPID: '1', UID: '2', EUID: '3', OPTIND: 'x', LINENO: 'x' },
-      ...{ SHELLOPTS: 'x', BASHOPTS: 'x', BASH_VERSINFO: 'x', IFS: 'x' },
-      ...{ 'not-a-name': 'x', '': 'x', 'BASH_FUNC_x%%': '() { :; }' },
-      ...{ PS4: '$(id)', ENV: '/none', KEPT: 'yes', _: 'x', PWD: '/none' }
-    };
-    const facts = await start(shell ?? '', [], environment);
-    expect(facts.env).toMatchObject({ KEPT: 'yes' });
-    expect(facts.env).not.toHaveProperty('not-a-name');
-  });
-});
+    testHere('starts despite variables that a shell reserves', async () => {
+      const environment = {
+        ...{ PPID: '1', UID: '2', EUID: '3', OPTIND: 'x', LINENO: 'x' },
+        ...{ SHELLOPTS: 'x', BASHOPTS: 'x', BASH_VERSINFO: 'x', IFS: 'x' },
+        ...{ 'not-a-name': 'x', '': 'x', 'BASH_FUNC_x%%': '() { :; }' },
+        ...{ PS4: '$(id)', ENV: '/none', KEPT: 'yes', _: 'x', PWD: '/none' }
+      };
+      const facts = await start(shell ?? '', [], environment);
+      expect(facts.env).toMatchObject({ KEPT: 'yes' });
+      expect(facts.env).not.toHaveProperty('not-a-name');
+    });
+  }
+);
 
-/** Runs what a pane would run, by another shell, and gives what it got. */
+/** Runs a pane's script with another shell; returns what the program got. */
 async function start(
   shell: string,
   args: string[],
@@ -80,12 +86,12 @@ async function start(
   const cwd = join(directory, ' odd\n\'$(id)"#{pid};');
   mkdirSync(cwd);
   for (const file of ['stdout', 'stderr']) writeFileSync(join(cwd, file), '');
-  const told = join(directory, 'told');
+  const report = join(directory, 'report');
   const request = {
     agentId: 'a1',
     directory,
     command: process.execPath,
-    args: ['-e', tells, '--', told, ...args],
+    args: ['-e', reporter, '--', report, ...args],
     cwd,
     environment: { PATH: process.env.PATH ?? '', ...environment },
     timeoutSeconds: 0,
@@ -104,7 +110,7 @@ async function start(
   await once(child, 'exit');
   expect(exitCodeOf(directory)).toBe(0);
   expect(existsSync(file)).toBe(false);
-  const facts = JSON.parse(readFileSync(told, 'utf8'));
+  const facts = JSON.parse(readFileSync(report, 'utf8'));
   expect(facts.cwd).toBe(cwd);
   return facts;
 }

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { LaunchRequest } from '../../core/runs/ports.ts';
-import { remove, writeNew } from '../../core/state/atomic-file.ts';
+import { remove, writeNew } from '../../core/state/files/atomic-file.ts';
 import { supervisorArguments } from '../child-process/supervise.ts';
 
 /**
- * What the terminal says of itself: the pane's is right, not the caller's.
- * TMUX and TMUX_PANE tell programs how to ring, copy and name themselves.
+ * Variables that describe the terminal. A program gets the pane's values, not
+ * the caller's. It may need TMUX and TMUX_PANE for bell, clipboard and title.
  */
 const terminalNames = [
   'TERM',
@@ -16,20 +16,20 @@ const terminalNames = [
   'TMUX_PANE'
 ];
 
-/** Names that some shell does not let anybody set. */
+/** Variables that some shells refuse to set. */
 const shellNames =
   /^(PPID|UID|EUID|OPTIND|LINENO|SHELLOPTS|BASHOPTS|BASH_VERSINFO)$/;
 
-/** Drops what the tmux server was started with: it is somebody else's. */
+/** Drops the environment that the tmux server was started with. */
 const clearScript = `exec /usr/bin/env -i ${terminalNames
   .map((name) => `\${${name}+"${name}=$${name}"}`)
   .join(' ')} /bin/sh -c "$1" troupe-pane "$2"`;
 
 /**
- * Reads directory, environment and arguments, and becomes that program. Each
- * value comes as a line with the number of its line breaks, then its lines.
- * They are only ever quoted words; \`export\` comes last, so that no variable
- * of ours is one of theirs.
+ * Reads directory, environment and arguments from a file, and then executes the
+ * program. A value is stored as a line with the number of its line breaks,
+ * followed by its lines. The script uses values only as quoted words. `export`
+ * comes last, so the script's variables and the program's cannot mix.
  */
 const startScript = `
 break='
@@ -62,8 +62,8 @@ exec "$@"
 `;
 
 /**
- * Lays out what a pane is to run and gives the arguments that make it do so.
- * They hold nothing of the environment: everybody can read arguments.
+ * Writes the launch file of a pane and returns the arguments that run it. The
+ * arguments contain no variables, because every user can read them.
  */
 export function preparePane(request: LaunchRequest, reaper: string): string[] {
   const file = join(request.directory, 'launch');
@@ -77,7 +77,7 @@ function launchText(request: LaunchRequest, reaper: string): string {
     .filter(([name]) => /^[A-Za-z_]\w*$/.test(name))
     .filter(([name]) => !terminalNames.includes(name) && !shellNames.test(name))
     .map(([name, value]) => `${name}=${value}`);
-  // It has no output files to watch and no pipe from us.
+  // A pane has no output files to watch and no pipe from us.
   const inPane = {
     ...request,
     idleTimeoutSeconds: 0,

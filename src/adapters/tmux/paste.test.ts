@@ -1,14 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import type { PaneRef, Terminal } from '../../core/orchestrator/terminal.ts';
-import { launchScript } from '../../testing/pane-agent.ts';
+import { launchScript } from '../../../test/kit/agents/pane-agent.ts';
+import { until } from '../../../test/kit/judges/until.ts';
 import {
   type TmuxStage,
   testTmux,
   tmuxStage
-} from '../../testing/tmux-stage.ts';
-import { until } from '../../testing/until.ts';
+} from '../../../test/kit/workspaces/tmux-stage.ts';
+import type {
+  PaneRef,
+  Terminal
+} from '../../core/orchestrator/process/terminal.ts';
 
 let stage: TmuxStage;
 
@@ -18,7 +21,7 @@ beforeEach(() => {
 
 afterEach(() => stage.stop());
 
-/** Writes down every byte that comes, and tells when it is ready. */
+/** Records every byte that arrives, and shows when it is ready. */
 const listener = `
 const { appendFileSync, writeFileSync } = require('node:fs');
 process.stdin.setRawMode(true);
@@ -50,7 +53,7 @@ testTmux('a text arrives byte for byte, then Enter', async () => {
   expect(stage.tmux('list-buffers')).toBe('');
 });
 
-testTmux('a program that asks for it is told that it is a paste', async () => {
+testTmux('a program that supports bracketed paste gets one', async () => {
   const terminal = stage.terminal();
   const pane = await listen(terminal, 'bracketed');
   await terminal.paste(pane, 'a\nb');
@@ -64,7 +67,7 @@ testTmux('a text cannot end its own paste', async () => {
   await typed('\x1b[200~a[201~\rb[201~c\x1b[201~\r');
 });
 
-testTmux('it arrives while the user scrolls in the pane', async () => {
+testTmux('a text arrives while the user scrolls in the pane', async () => {
   const terminal = stage.terminal();
   const pane = await listen(terminal, '');
   stage.tmux('copy-mode', '-t', pane.paneId);
@@ -75,7 +78,7 @@ testTmux('it arrives while the user scrolls in the pane', async () => {
   expect(stage.tmux('display-message', '-pt', pane.paneId, mode)).toBe('1');
 });
 
-testTmux('what has ended or gone takes no text', async () => {
+testTmux('a pane that has ended or is gone takes no text', async () => {
   const terminal = stage.terminal();
   const { pane } = await launchScript(stage, terminal, 'exit 3');
   await until('the pane to be dead', async () => {
@@ -89,7 +92,7 @@ testTmux('what has ended or gone takes no text', async () => {
   expect(await terminal.screen(pane, 5)).toEqual([]);
 });
 
-testTmux('the last lines that say something are told', async () => {
+testTmux('the last lines with text are returned', async () => {
   const terminal = stage.terminal();
   const long = 'long '.repeat(60).trim();
   const { pane, wrote } = await launchScript(
@@ -120,7 +123,7 @@ async function listen(terminal: Terminal, how: string): Promise<PaneRef> {
   return pane;
 }
 
-/** Waits until that much was typed, which must be this. */
+/** Waits until as many bytes have arrived, and compares them. */
 async function typed(expected: string): Promise<void> {
   const bytes = Buffer.from(expected);
   const seen = await until('the text', () => {

@@ -3,13 +3,13 @@ import {
   type TmuxStage,
   testTmux,
   tmuxStage
-} from '../../testing/tmux-stage.ts';
+} from '../../../test/kit/workspaces/tmux-stage.ts';
 
 let stage: TmuxStage;
 
 afterEach(() => stage.stop());
 
-testTmux('twelve agents fit beside a pane of the user', async () => {
+testTmux('twelve agents fit next to a pane of the user', async () => {
   stage = tmuxStage(120, 36);
   await stage.openMany(stage.terminal(), 12);
   const panes = stage.panes();
@@ -20,7 +20,7 @@ testTmux('twelve agents fit beside a pane of the user', async () => {
   }
 });
 
-testTmux('in the smallest terminal there is room for eleven', async () => {
+testTmux('eleven agents fit in the smallest terminal', async () => {
   stage = tmuxStage(80, 24);
   const terminal = stage.terminal();
   await stage.openMany(terminal, 11);
@@ -31,18 +31,18 @@ testTmux('in the smallest terminal there is room for eleven', async () => {
   await expectFull('80x24 and has 12 panes');
 });
 
-testTmux('one too many is an error, and nothing has changed', async () => {
+testTmux('one agent too many is an error and changes nothing', async () => {
   stage = tmuxStage(62, 17);
   await stage.openMany(stage.terminal(), 8);
   await expectFull('62x17 and has 9 panes');
 });
 
-testTmux('a window may be too small for any', async () => {
+testTmux('a window can be too small for any agent', async () => {
   stage = tmuxStage(30, 8);
   await expectFull('30x8 and has 1 pane:');
 });
 
-testTmux('room that was given back is used again', async () => {
+testTmux('the room of a closed pane is used again', async () => {
   stage = tmuxStage(62, 17);
   const terminal = stage.terminal();
   const refs = await stage.openMany(terminal, 8);
@@ -55,7 +55,7 @@ testTmux('room that was given back is used again', async () => {
   ]);
 });
 
-testTmux('after the last agent the user has all the room again', async () => {
+testTmux('the user gets all the room after the last agent', async () => {
   stage = tmuxStage();
   const { tmux } = stage;
   tmux('split-window', '-h', '-l', '40', '-t', '%0', 'exec cat');
@@ -69,7 +69,7 @@ testTmux('after the last agent the user has all the room again', async () => {
   expect(sizes()).toEqual(before);
 });
 
-testTmux('what the user resizes in the meantime is kept so', async () => {
+testTmux('a size that the user changes meanwhile is kept', async () => {
   stage = tmuxStage();
   stage.tmux('split-window', '-v', '-l', '17', '-t', '%0', 'exec cat');
   const terminal = stage.terminal();
@@ -79,7 +79,7 @@ testTmux('what the user resizes in the meantime is kept so', async () => {
   expect(stage.panes().map(({ height }) => height)).toEqual([28, 7]);
 });
 
-testTmux('many who open at once all get a pane', async () => {
+testTmux('many concurrent requests all get a pane', async () => {
   stage = tmuxStage(220, 50);
   const terminals = [stage.terminal(), stage.terminal(), stage.terminal()];
   const refs = await Promise.all(
@@ -100,18 +100,21 @@ testTmux('many who open at once all get a pane', async () => {
   }
 });
 
-testTmux("a pane that the user opens among them stays the user's", async () => {
-  stage = tmuxStage();
-  const terminal = stage.terminal();
-  const [first] = await stage.openMany(terminal, 2);
-  if (!first) throw new Error('None opened.');
-  stage.tmux('split-window', '-v', '-t', first.paneId, 'exec cat');
-  await terminal.open({ agentId: 'b', title: 'b', cwd: stage.path });
-  const agents = stage.panes().map(({ agent }) => agent);
-  expect(agents).toEqual(['', 'a1', '', 'a2', 'b']);
-  for (const ref of await terminal.panes([])) await terminal.close(ref);
-  expect(stage.panes().map(({ id }) => id)).toEqual(['%0', '%3']);
-});
+testTmux(
+  'a pane that the user opens among the agents remains the user’s',
+  async () => {
+    stage = tmuxStage();
+    const terminal = stage.terminal();
+    const [first] = await stage.openMany(terminal, 2);
+    if (!first) throw new Error('None opened.');
+    stage.tmux('split-window', '-v', '-t', first.paneId, 'exec cat');
+    await terminal.open({ agentId: 'b', title: 'b', cwd: stage.path });
+    const agents = stage.panes().map(({ agent }) => agent);
+    expect(agents).toEqual(['', 'a1', '', 'a2', 'b']);
+    for (const ref of await terminal.panes([])) await terminal.close(ref);
+    expect(stage.panes().map(({ id }) => id)).toEqual(['%0', '%3']);
+  }
+);
 
 async function expectFull(words: string): Promise<void> {
   const before = stage.snapshot();

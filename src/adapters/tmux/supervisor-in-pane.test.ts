@@ -1,17 +1,17 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect } from 'vitest';
-import { claimOf, exitCodeOf } from '../../core/runs/run-files.ts';
-import { needing } from '../../testing/needs.ts';
-import { processesOf } from '../../testing/pane-agent.ts';
+import { processesOf } from '../../../test/kit/agents/pane-agent.ts';
+import { until } from '../../../test/kit/judges/until.ts';
+import { needing } from '../../../test/kit/workspaces/needs.ts';
 import {
   programs,
   type TmuxStage,
   tmuxStage
-} from '../../testing/tmux-stage.ts';
-import { until } from '../../testing/until.ts';
+} from '../../../test/kit/workspaces/tmux-stage.ts';
+import { claimOf, exitCodeOf } from '../../core/runs/run-files.ts';
 import { locate } from '../child-process/locate.ts';
-import { thisPlace } from '../child-process/process-table.ts';
+import { thisNamespace } from '../child-process/process-table.ts';
 import { supervisorArguments } from '../child-process/supervise.ts';
 
 let stage: TmuxStage;
@@ -31,13 +31,13 @@ describe.each(['dash', 'busybox', 'bash'])(
       shell !== undefined && locate('tmux') !== undefined
     );
 
-    testHere('lets the keys through and records the exit', async () => {
+    testHere('passes keys to the program and records the exit', async () => {
       const directory = await start('trap "exit 9" INT');
       stage.tmux('send-keys', '-t', '%0', 'C-c');
       expect(await until('its exit', () => exitCodeOf(directory))).toBe(9);
     });
 
-    testHere('leaves nothing behind when the pane is closed', async () => {
+    testHere('leaves no process behind when the pane is closed', async () => {
       const directory = await start('trap "" HUP; sleep 100 &');
       expect(processesOf(directory).length).toBeGreaterThan(3);
       stage.tmux('split-window', '-d', 'exec cat');
@@ -48,12 +48,12 @@ describe.each(['dash', 'busybox', 'bash'])(
       );
     });
 
-    testHere('ends what is stopped by its time limit', async () => {
+    testHere('ends a paused program at its time limit', async () => {
       const directory = await start('trap "" INT', 1);
       expect(await until('its exit', () => exitCodeOf(directory))).toBe(143);
     });
 
-    /** Runs a script that then stays, until it has been set up. */
+    /** Starts a script that keeps running; resolves when it is ready. */
     async function start(script: string, timeoutSeconds = 0): Promise<string> {
       const directory = stage.agentFolder('agent');
       const called = join(stage.path, 'sh');
@@ -86,7 +86,7 @@ describe.each(['dash', 'busybox', 'bash'])(
       await until('the program', () => existsSync(up) || undefined);
       await until(
         'its watchdog',
-        () => claimOf(directory, thisPlace())?.watchdogs.length || undefined
+        () => claimOf(directory, thisNamespace())?.watchdogs.length || undefined
       );
       return directory;
     }

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { withAbsolutePath } from '../../core/engines/search-path.ts';
+import { withAbsolutePath } from '../../core/engines/environment.ts';
 import { HostError } from '../../core/errors.ts';
+import { joinLines } from '../../core/text.ts';
 import { locate } from '../child-process/locate.ts';
 
-export interface TmuxCall {
+interface TmuxCall {
   /** Path of the server's socket; empty: the user's default. */
   socket: string;
   environment: NodeJS.ProcessEnv;
@@ -12,13 +13,13 @@ export interface TmuxCall {
   input?: string;
 }
 
-/** A server that is stopped holds its clients for ever. */
+/** Time limit of a call, because a paused server blocks its clients forever. */
 const answerMs = 10_000;
 
-/** A screen with its history is far below. */
+/** Output limit of a call; a screen with its history is far smaller. */
 const maximumBytes = 16 * 1024 * 1024;
 
-/** tmux could not do it; `words` are its own. */
+/** A failed tmux command; `words` is its own message. */
 export class TmuxError extends HostError {
   readonly words: string;
 
@@ -33,7 +34,7 @@ export class TmuxError extends HostError {
 }
 
 /**
- * Runs tmux, without a shell, and gives what it puts out.
+ * Runs tmux, without a shell, and returns its output.
  * @throws TmuxError, or HostError `no_terminal`
  */
 export function runTmux(call: TmuxCall): Promise<string> {
@@ -54,12 +55,12 @@ export function runTmux(call: TmuxCall): Promise<string> {
       },
       (error, output, complaint) => {
         if (!error) return resolve(output);
-        const words = oneLine(complaint) || oneLine(error.message);
-        const silent = error.killed === true;
+        const words = sentenceOf(complaint) || sentenceOf(error.message);
+        const timedOut = error.killed === true;
         reject(
           new TmuxError(
             name,
-            silent ? `no answer within ${answerMs / 1000} seconds` : words
+            timedOut ? `no answer within ${answerMs / 1000} seconds` : words
           )
         );
       }
@@ -69,26 +70,27 @@ export function runTmux(call: TmuxCall): Promise<string> {
   });
 }
 
-/** Nothing listens there (never started, ended, ending), or has no session. */
+/** True if the server is not running, is ending, or has no session. */
 export function isServerGone(error: unknown): boolean {
-  return saysOf(
+  return hasMessage(
     error,
     /no server running|\((No such file|Connection refused|Not a directory)|server exited|lost server|no current target/
   );
 }
 
-/** What was found a moment ago has gone, or came from somebody else. */
+/** True if the target is gone, or if another process was faster. */
 export function isOvertaken(error: unknown): boolean {
   return (
-    isServerGone(error) || saysOf(error, /can't find|duplicate session|no such/)
+    isServerGone(error) ||
+    hasMessage(error, /can't find|duplicate session|no such/)
   );
 }
 
-function saysOf(error: unknown, pattern: RegExp): boolean {
+function hasMessage(error: unknown, pattern: RegExp): boolean {
   return error instanceof TmuxError && pattern.test(error.words);
 }
 
-/** tmux takes a `;` at an argument's end for the end of the command. */
+/** tmux reads a `;` at the end of an argument as the end of the command. */
 function sequence(commands: string[][]): string[] {
   return commands.flatMap((command, index) => [
     ...(index === 0 ? [] : [';']),
@@ -97,8 +99,8 @@ function sequence(commands: string[][]): string[] {
 }
 
 /**
- * A server that this call starts outlives us, and hands what it was given to
- * everybody's shells: keys and marks of ours stay here.
+ * A server that this call starts outlives us and passes its environment to
+ * every shell in it, so our keys and marks are left out.
  */
 function clientEnvironment(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const allowed =
@@ -118,9 +120,6 @@ function notInstalled(): HostError {
   );
 }
 
-function oneLine(words: string): string {
-  return words
-    .trim()
-    .replace(/\s*\n\s*/g, '; ')
-    .replace(/\.$/, '');
+function sentenceOf(words: string): string {
+  return joinLines(words).replace(/\.$/, '');
 }

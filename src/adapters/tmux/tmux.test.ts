@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect } from 'vitest';
+import { until } from '../../../test/kit/judges/until.ts';
 import {
   type TmuxStage,
   testTmux,
   tmuxStage
-} from '../../testing/tmux-stage.ts';
-import { until } from '../../testing/until.ts';
+} from '../../../test/kit/workspaces/tmux-stage.ts';
 import { processEntry } from '../child-process/process-table.ts';
 
 let stage: TmuxStage;
@@ -19,7 +19,7 @@ afterEach(() => {
   for (const one of [stage, ...others]) one.stop();
 });
 
-testTmux("only the agent's own pane is closed", async () => {
+testTmux('only the pane of that agent is closed', async () => {
   const terminal = stage.terminal();
   const [first] = await stage.openMany(terminal, 2);
   if (!first) throw new Error('None opened.');
@@ -34,23 +34,26 @@ testTmux("only the agent's own pane is closed", async () => {
   expect(stage.panes().map(({ agent }) => agent)).toEqual(['', 'a2']);
 });
 
-testTmux('a pane of a later server with the same id is let alone', async () => {
-  const old = stage.terminal();
-  const [first] = await stage.openMany(old, 1);
-  if (!first) throw new Error('None opened.');
-  const server = Number(stage.tmux('display-message', '-p', '#{pid}'));
-  stage.tmux('kill-server');
-  await until('the server to end', () => !processEntry(server) || undefined);
-  stage.tmux('new-session', '-d', 'exec cat');
-  stage.tmux('split-window', 'exec cat');
-  const before = stage.snapshot();
-  expect(before).toContain(first.paneId);
-  await old.close(first);
-  expect(await old.screen(first, 5)).toEqual([]);
-  expect(stage.snapshot()).toBe(before);
-});
+testTmux(
+  'a pane of a later server with the same id is not touched',
+  async () => {
+    const old = stage.terminal();
+    const [first] = await stage.openMany(old, 1);
+    if (!first) throw new Error('None opened.');
+    const server = Number(stage.tmux('display-message', '-p', '#{pid}'));
+    stage.tmux('kill-server');
+    await until('the server to end', () => !processEntry(server) || undefined);
+    stage.tmux('new-session', '-d', 'exec cat');
+    stage.tmux('split-window', 'exec cat');
+    const before = stage.snapshot();
+    expect(before).toContain(first.paneId);
+    await old.close(first);
+    expect(await old.screen(first, 5)).toEqual([]);
+    expect(stage.snapshot()).toBe(before);
+  }
+);
 
-testTmux('many who close at once leave the others in order', async () => {
+testTmux('many concurrent closings keep the layout in order', async () => {
   const terminal = stage.terminal();
   const refs = await stage.openMany(terminal, 8);
   await Promise.all(refs.slice(2, 7).map((ref) => terminal.close(ref)));
@@ -60,7 +63,7 @@ testTmux('many who close at once leave the others in order', async () => {
     expect(width * height).toBeGreaterThan(600);
 });
 
-testTmux('panes are told of every server that is named, once', async () => {
+testTmux('panes of every named server are listed once', async () => {
   const other = tmuxStage();
   others.push(other);
   const inOther = stage.terminal(other.environment);
@@ -82,7 +85,7 @@ testTmux('panes are told of every server that is named, once', async () => {
   expect(await terminal.panes([])).toHaveLength(2);
 });
 
-testTmux('a window that two sessions show has each pane once', async () => {
+testTmux('a pane that two sessions show is listed once', async () => {
   const terminal = stage.terminal();
   await stage.openMany(terminal, 1);
   stage.tmux('new-session', '-d', '-t', 'main', '-s', 'twin');
@@ -91,7 +94,7 @@ testTmux('a window that two sessions show has each pane once', async () => {
   expect(await terminal.panes([])).toHaveLength(2);
 });
 
-testTmux('without tmux it says how to install it', async () => {
+testTmux('the error without tmux says how to install it', async () => {
   const terminal = stage.terminal({ PATH: stage.path });
   await expect(terminal.open(request('a1'))).rejects.toMatchObject({
     code: 'no_terminal',
@@ -100,7 +103,7 @@ testTmux('without tmux it says how to install it', async () => {
   expect(await terminal.panes([stage.socket])).toEqual([]);
 });
 
-testTmux('an error names the command and what tmux says', async () => {
+testTmux('an error names the command and the message of tmux', async () => {
   const terminal = stage.terminal();
   stage.tmux('set-option', '-s', 'command-alias[9]', 'split-window=bad-one');
   await expect(terminal.open(request('a1'))).rejects.toMatchObject({
@@ -109,7 +112,7 @@ testTmux('an error names the command and what tmux says', async () => {
   });
 });
 
-testTmux('any agent can be opened when one could not', async () => {
+testTmux('an agent can be opened after a failure', async () => {
   const terminal = stage.terminal();
   stage.tmux('resize-window', '-t', 'main', '-x', '30', '-y', '8');
   const first = terminal.open(request('a1'));

@@ -7,32 +7,32 @@ import type {
   PaneRequest,
   PaneState,
   Terminal
-} from '../../core/orchestrator/terminal.ts';
-import { closePane } from './arrange.ts';
+} from '../../core/orchestrator/process/terminal.ts';
 import { type Home, homeOf, homePanes } from './home.ts';
-import { openPane } from './open-pane.ts';
 import { listPanes, type PaneRow } from './pane-list.ts';
 import { preparePane } from './pane-script.ts';
+import { closePane, openPane } from './panes.ts';
 import { runTmux } from './tmux-command.ts';
 
-export interface TerminalSettings {
+interface TerminalSettings {
   workspace: string;
   /** The folder of the reaper. */
   programs: string;
-  /** The processes that we descend from, nearest first. */
+  /** The ancestors of this process, nearest first. */
   above: () => number[];
   environment?: NodeJS.ProcessEnv;
 }
 
-/** Programs take an Enter that comes at once for a part of the paste. */
+/** Delay before Enter: programs would read an earlier one as pasted text. */
 const enterMs = 300;
 
-/** What stands below the last words of a program that has ended. */
+/** The last line in the pane of a program that has ended. */
 const endedLine = '(this agent has ended)';
 
 /**
- * Panes of tmux: in the window that we were started in, even while the user
- * looks at another, or else in one session of our own on the user's server.
+ * Implements the terminal port with tmux. Panes open in the window in which
+ * troupe was started, even if another window is shown; outside tmux, they open
+ * in our own session on the user's server.
  */
 export function createTerminal({
   workspace,
@@ -41,14 +41,14 @@ export function createTerminal({
   environment = process.env
 }: TerminalSettings): Terminal {
   let found: Home | undefined;
-  // Looked for when it is needed, which a start of the server is not.
+  // Resolved on first use, which keeps the start of a server fast.
   const homeNow = () => {
     found ??= homeOf(workspace, environment, above);
     return found;
   };
   const reaper = join(programs, 'reaper.cjs');
   let last: Promise<unknown> = Promise.resolve();
-  /** What changes a window's layout comes one after the other. */
+  /** Runs changes of the layout one after another. */
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = last.then(work);
     last = turn.catch(() => undefined);
@@ -90,17 +90,17 @@ export function createTerminal({
       const output = await tmux(pane, [
         ['capture-pane', '-p', '-J', '-S', `-${lines}`, '-t', paneId]
       ]).catch(() => '');
-      const said = output.split('\n').map((line) => line.trimEnd());
-      return said.filter((line) => line && !isEnd(line, row)).slice(-lines);
+      const shown = output.split('\n').map((line) => line.trimEnd());
+      return shown.filter((line) => line && !isEnd(line, row)).slice(-lines);
     },
     paste: async (pane, text) => {
       const row = await find(pane);
       if (!row || row.isDead) throw paneGone(pane);
       if (text !== '') {
-        await tmux(pane, pasteInto(pane, ['-p']), unbroken(text));
+        await tmux(pane, pasteInto(pane, ['-p']), withoutPasteEnd(text));
         await delay(enterMs);
       }
-      // Not a key: those go to the user who is scrolling there, or to others.
+      // Pasted, because a key would go to copy mode or to synchronized panes.
       await tmux(pane, pasteInto(pane), '\r');
     },
     close: (pane) =>
@@ -117,7 +117,7 @@ export function createTerminal({
           rows: await listPanes(socket, environment).catch(noTerminal)
         }))
       );
-      const here = windowHere(() => homePanes(home, lists[0]?.rows ?? []));
+      const here = currentWindow(() => homePanes(home, lists[0]?.rows ?? []));
       const states = new Map<string, PaneState>();
       for (const { socket, rows } of lists)
         for (const row of rows) {
@@ -136,7 +136,7 @@ export function createTerminal({
   };
 }
 
-/** `-r` leaves line breaks alone: they come as they are, not as Enter. */
+/** `-r` keeps line feeds, which tmux otherwise replaces with Enter. */
 function pasteInto(pane: PaneRef, options: string[] = []): string[][] {
   const buffer = `troupe-${randomUUID()}`;
   return [
@@ -145,8 +145,8 @@ function pasteInto(pane: PaneRef, options: string[] = []): string[][] {
   ];
 }
 
-/** No text may say that the paste ends here: what follows would be typed. */
-function unbroken(text: string): string {
+/** Removes ends of a bracketed paste: text after them would be typed. */
+function withoutPasteEnd(text: string): string {
   return text.replace(/\x1b+(?=\[201~)/g, '');
 }
 
@@ -154,7 +154,7 @@ function isEnd(line: string, { isDead }: PaneRow): boolean {
   return isDead && (line === endedLine || line.startsWith('Pane is dead'));
 }
 
-function windowHere(panes: () => PaneRow[]): string | undefined {
+function currentWindow(panes: () => PaneRow[]): string | undefined {
   try {
     return panes()[0]?.window;
   } catch {
@@ -162,7 +162,7 @@ function windowHere(panes: () => PaneRow[]): string | undefined {
   }
 }
 
-/** Without tmux there are no panes. */
+/** Without tmux, there are no panes to list. */
 function noTerminal(error: unknown): PaneRow[] {
   if (error instanceof HostError && error.code === 'no_terminal') return [];
   throw error;

@@ -1,50 +1,46 @@
 import { basename, join } from 'node:path';
-import { trustCheckOf } from '../../config.ts';
-import { isObject } from '../../config-overrides.ts';
+import { trustCheckOf } from '../../config/config.ts';
+import { isObject } from '../../config/overrides.ts';
 import { messageOf } from '../../core/errors.ts';
-import type { Access } from '../../plugin.ts';
-import { putIn, rootOf } from './json-format.ts';
-import { withProperty } from './json-property.ts';
+import type { Access } from '../../plugin/plugin.ts';
+import { replaceNode, rootOf, withProperty } from '../clients/json-format.ts';
+import { isReadOnly, settingsIn } from '../clients/settings-file.ts';
 import type { Plan } from './plan.ts';
-import { isReadOnly, settingsIn } from './settings-file.ts';
 
-/** What agents may do at each level, in one line. */
+/** The access levels that `init` offers, each with the text that it shows. */
 export const accessLevels: { level: Access; means: string }[] = [
   { level: 'write', means: 'read, and change files of this project' },
   { level: 'read', means: 'look at this project, and change nothing' },
   { level: 'full', means: 'anything you may do yourself, commands included' }
 ];
 
-/** The configuration as it is written; code is run where it is trusted. */
-export async function configHere(
+/**
+ * Returns the configuration file of a workspace and its `maxAccess`. A
+ * configuration that is code runs only in a trusted workspace; in another one
+ * `ceiling` is undefined.
+ */
+export async function ceilingIn(
   workspace: string
-): Promise<{ file: string | undefined; value: unknown }> {
+): Promise<{ file: string | undefined; ceiling?: unknown }> {
   const check = trustCheckOf(workspace);
   const { file, value } = await check.read(undefined);
-  if (file !== undefined) return { file, value };
+  if (file !== undefined)
+    return { file, ceiling: isObject(value) ? value.maxAccess : undefined };
   const code = check.result().leftOut.find(({ path }) => path === undefined);
-  return { file: code?.files[0], value: undefined };
-}
-
-/** The ceiling that the configuration of a workspace sets, if it does. */
-export async function ceilingOf(workspace: string): Promise<unknown> {
-  const { value } = await configHere(workspace);
-  return isObject(value) ? value.maxAccess : undefined;
+  return { file: code?.files[0] };
 }
 
 /**
- * How the configuration comes to say what agents may do at most; undefined
- * when it says so already.
+ * Plans to write `maxAccess` to the configuration. Returns undefined when the
+ * level already applies; the default is `full`.
  */
 export async function planAccess(
   workspace: string,
   level: Access
 ): Promise<Plan | undefined> {
-  const { file = join(workspace, 'troupe.config.json'), value } =
-    await configHere(workspace);
-  const now = isObject(value) ? value.maxAccess : undefined;
-  if (now === level || (now === undefined && level === 'full'))
-    return undefined;
+  const { file = join(workspace, 'troupe.config.json'), ceiling = 'full' } =
+    await ceilingIn(workspace);
+  if (ceiling === level) return undefined;
   const label = `Ceiling for every agent, "${level}"`;
   const byHand = (problem: string): Plan => ({
     label,
@@ -57,9 +53,9 @@ export async function planAccess(
   try {
     const before = settingsIn(file, workspace);
     if (isReadOnly(file)) return byHand('is read-only');
-    const mark = /^\uFEFF/.exec(before ?? '')?.[0] ?? '';
-    const plain = before?.slice(mark.length);
-    const text = `${mark}${await withAccess(plain, file, level)}`;
+    const bom = /^\uFEFF/.exec(before ?? '')?.[0] ?? '';
+    const plain = before?.slice(bom.length);
+    const text = `${bom}${await withAccess(plain, file, level)}`;
     return { label, file, before, edit: { change: 'add', text } };
   } catch (error) {
     return byHand(messageOf(error));
@@ -81,6 +77,6 @@ async function withAccess(
   if (object?.type !== 'object') throw new Error('is no JSON object');
   const old = jsonc.findNodeAtLocation(object, [name]);
   return old
-    ? putIn(text, old, JSON.stringify(level))
+    ? replaceNode(text, old, JSON.stringify(level))
     : withProperty(text, object, { name, value: level });
 }

@@ -1,29 +1,25 @@
-import { entryIn } from '../client-entry.ts';
-import { catchInterruption } from '../process-end.ts';
-import { exitCodes } from '../shared.ts';
+import { entryIn } from '../clients/client-entry.ts';
+import { settingsIn } from '../clients/settings-file.ts';
+import { startsThisTroupe, startsTroupe } from '../clients/troupe-launch.ts';
+import { exitCodes } from '../commands/command-options.ts';
+import type { FirstTask } from '../json/setup-documents.ts';
+import { catchInterruption } from '../process/process-end.ts';
+import type { SetUpContext } from './dialog.ts';
 import type { ClientPlan } from './plan.ts';
 import { checkServer, type ServerCheck, type Start } from './server-check.ts';
-import type { SetUpContext } from './set-up.ts';
-import { settingsIn } from './settings-file.ts';
-import { isTame, startsTroupe } from './troupe-launch.ts';
-import { readyEngines, type TryOut, tryOut } from './try-out.ts';
+import { readyEngines, tryOut } from './try-out.ts';
 
-/** What came of starting what was written. */
+/** The results of the server checks and of the first task. */
 export interface Finished {
   code: number;
-  /** By the client's name. */
+  /** Keyed by the name of the client. */
   checks: Map<string, ServerCheck>;
-  first?: TryOut & { engine: string };
+  first?: FirstTask;
 }
 
-export const nothingFinished: Finished = {
-  code: exitCodes.done,
-  checks: new Map()
-};
-
 /**
- * Starts the server of each entry as its client would, and has one agent look
- * at the project by way of the first that starts.
+ * Starts the server of each entry as its client would. Through the first
+ * server that starts, one agent reads the project.
  */
 export async function finish(
   plans: ClientPlan[],
@@ -32,72 +28,75 @@ export async function finish(
 ): Promise<Finished> {
   const { screen } = context;
   const checks = new Map<string, ServerCheck>();
-  const good: { start: Start; plan: ClientPlan }[] = [];
-  // Each might take a minute to fail in the same way.
-  let ofNpx: ServerCheck | undefined;
+  const started: { start: Start; plan: ClientPlan }[] = [];
+  // The other entries would fail in the same way, each after up to a minute.
+  let npxFailure: ServerCheck | undefined;
   for (const plan of plans) {
     const { label, client } = plan;
     const start = await startOf(plan, context);
     if (!start) continue;
-    if (!isTame(start.entry)) {
-      screen.tell(
+    if (!startsThisTroupe(start.entry)) {
+      screen.report(
         `${label}: its entry has a start or variables of its own, and is not tried here`
       );
       continue;
     }
     const isByNpx = start.entry.command === 'npx';
-    const look = () =>
-      screen.during(`starting the server as ${label} does`, () =>
-        checkServer(start)
-      );
-    const check = isByNpx && ofNpx ? ofNpx : await look();
-    if (!check.ok && check.isNpms) ofNpx = check;
+    const check =
+      isByNpx && npxFailure
+        ? npxFailure
+        : await screen.during(`starting the server as ${label} does`, () =>
+            checkServer(start)
+          );
+    if (!check.ok && check.isNpms) npxFailure = check;
     checks.set(client.name, check);
     if (check.ok) {
-      good.push({ start, plan });
+      started.push({ start, plan });
       const { milliseconds, tools } = check;
       screen.good(
         `${label}: starts in ${milliseconds} ms, ${tools.length} tools`
       );
     } else {
       screen.warn(`${label}: ${check.problem} ${check.next}`);
-      screen.tell(
+      screen.report(
         `${label}: to take the entry out again: troupe init ${client.name} --remove`
       );
     }
   }
-  const code = checks.size === good.length ? exitCodes.done : exitCodes.error;
-  const [first] = good;
+  const allStarted = checks.size === started.length;
+  const code = allStarted ? exitCodes.done : exitCodes.error;
+  const [first] = started;
   if (!first) {
-    screen.end(
-      code === exitCodes.done
-        ? 'nothing was tried'
-        : 'there is something to mend'
-    );
+    screen.end(allStarted ? 'nothing was tried' : 'there is something to mend');
     return { code, checks };
   }
-  for (const { plan } of good)
+  for (const { plan } of started)
     if (written.includes(plan.file))
-      screen.tell(`${plan.label}: ${plan.client.note}`);
-  const tried = await tryFirst(first.start, written.length > 0, context);
-  const label = first.plan.label;
+      screen.report(`${plan.label}: ${plan.client.note}`);
+  const engine = await engineFor(written.length > 0, context);
+  const tried: FirstTaskResult =
+    engine === undefined
+      ? { code: exitCodes.done }
+      : await tryFirst(first.start, engine, context);
+  const {
+    end = 'the server starts, the agent did not do well: troupe doctor'
+  } = tried;
   screen.end(
     tried.code === exitCodes.done
-      ? `start ${label} here and say: ${suggestion}`
-      : (tried.end ??
-          'the server starts, the agent did not do well: troupe doctor')
+      ? `start ${first.plan.label} here and say: "Have another agent review this project."`
+      : end
   );
-  const { first: task } = tried;
   return {
     checks,
-    ...(task ? { first: task } : {}),
+    ...(tried.first ? { first: tried.first } : {}),
     code: tried.code === exitCodes.done ? code : tried.code
   };
 }
 
-const suggestion = '"Have another agent review this project."';
-
-/** Of what stands in the file now: its owner may have put more into it. */
+/**
+ * Reads the entry from the file, because the user may have extended it.
+ * Returns undefined when the file has no entry that starts troupe.
+ */
 async function startOf(
   { client, file }: ClientPlan,
   { workspace }: SetUpContext
@@ -111,47 +110,49 @@ async function startOf(
   }
 }
 
-interface Tried extends Omit<Finished, 'checks'> {
-  /** The last word, where it is not one of the usual. */
+/**
+ * The engine of the first task. Without prompts or --engine it is `rehearsal`,
+ * which costs nothing, and only if a file was written.
+ */
+async function engineFor(
+  hasWritten: boolean,
+  { workspace, flags, screen, questions }: SetUpContext
+): Promise<string | undefined> {
+  if (flags.engine !== undefined) return flags.engine;
+  if (!questions) return hasWritten ? 'rehearsal' : undefined;
+  const ready = await screen.during('looking which engines are ready', () =>
+    readyEngines(workspace)
+  );
+  return questions.engine(ready);
+}
+
+interface FirstTaskResult {
+  code: number;
+  first?: FirstTask;
+  /** Replaces the usual last line. */
   end?: string;
 }
 
 async function tryFirst(
   start: Start,
-  isNew: boolean,
-  context: SetUpContext
-): Promise<Tried> {
-  const { screen } = context;
-  const engine = await engineFor(isNew, context);
-  if (engine === undefined) return { code: exitCodes.done };
+  engine: string,
+  { screen }: SetUpContext
+): Promise<FirstTaskResult> {
   const { signal, exitCode } = catchInterruption();
-  const tried = await screen.during(`${engine} looks at this project`, () =>
+  const first = await screen.during(`${engine} looks at this project`, () =>
     tryOut(start, engine, signal)
   );
-  if (!tried) {
+  if (!first) {
     const end = 'interrupted: the agent was stopped';
     return { code: exitCode() ?? exitCodes.error, end };
   }
-  const first = { ...tried, engine };
-  if (tried.problem !== undefined) {
-    screen.warn(`the first task was not done: ${tried.problem}`);
+  const { status, problem, entry } = first;
+  if (problem !== null) {
+    screen.warn(`the first task was not done: ${problem}`);
     return { code: exitCodes.error, first };
   }
-  const what = `${engine} has ended as ${tried.status}; logs/IAC.md says:`;
-  await screen.quote(what, tried.entry);
-  const isDone = tried.status === 'completed';
+  const heading = `${engine} has ended as ${status}; logs/IAC.md says:`;
+  await screen.quote(heading, entry ?? '');
+  const isDone = status === 'completed';
   return { code: isDone ? exitCodes.done : exitCodes.failed, first };
-}
-
-/** Unasked, only who costs nothing, and only after something was written. */
-async function engineFor(
-  isNew: boolean,
-  { workspace, flags, screen, questions }: SetUpContext
-): Promise<string | undefined> {
-  if (flags.engine !== undefined) return flags.engine;
-  if (!questions) return isNew ? 'rehearsal' : undefined;
-  const ready = await screen.during('looking which engines are ready', () =>
-    readyEngines(workspace)
-  );
-  return questions.engine(ready);
 }

@@ -1,16 +1,23 @@
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import { locate } from '../../adapters/child-process/locate.ts';
 import { messageOf } from '../../core/errors.ts';
 import {
   type Edit,
   entryText,
   withEntry,
   withoutEntry
-} from '../client-entry.ts';
-import type { Client } from '../clients.ts';
-import { type Surroundings, traceOf } from './find-clients.ts';
-import { type Change, isReadOnly, settingsIn } from './settings-file.ts';
-import { troupeLaunch } from './troupe-launch.ts';
+} from '../clients/client-entry.ts';
+import type { Client } from '../clients/clients.ts';
+import {
+  type Change,
+  isReadOnly,
+  settingsIn
+} from '../clients/settings-file.ts';
+import { troupeLaunch } from '../clients/troupe-launch.ts';
 
-/** What is to become of the file of a client, or of the configuration. */
+/** The planned change of a client's settings or of the configuration. */
 export interface Plan {
   label: string;
   file: string;
@@ -20,32 +27,35 @@ export interface Plan {
 
 export interface ClientPlan extends Plan {
   client: Client;
-  /** What shows that the client is on this machine. */
+  /** The program, folder or file that shows that the client is installed. */
   trace: string | undefined;
 }
 
 export async function planFor(
   client: Client,
-  surroundings: Surroundings,
+  workspace: string,
   isRemoval: boolean
 ): Promise<ClientPlan> {
-  const file = client.file(surroundings.workspace, surroundings.home);
-  const trace = traceOf(client, surroundings);
-  const { label } = client;
+  const file = client.file(workspace, homedir());
+  const facts = {
+    client,
+    trace: traceOf(client, workspace),
+    label: client.label,
+    file
+  };
   const launch = troupeLaunch();
   const byHand = async (problem: string): Promise<ClientPlan> => {
     const entry = isRemoval ? '' : await entryText(client, launch);
-    const edit = { problem, entry };
-    return { client, trace, label, file, before: undefined, edit };
+    return { ...facts, before: undefined, edit: { problem, entry } };
   };
   try {
-    const before = settingsIn(file, surroundings.workspace);
+    const before = settingsIn(file, workspace);
     const edit = isRemoval
       ? await withoutEntry(before, client)
       : await withEntry(before, client, launch);
     return 'change' in edit && isReadOnly(file)
       ? byHand('is read-only')
-      : { client, trace, label, file, before, edit };
+      : { ...facts, before, edit };
   } catch (error) {
     return byHand(messageOf(error));
   }
@@ -55,11 +65,25 @@ export function changeOf({ file, before, edit }: Plan): Change[] {
   return 'change' in edit ? [{ file, before, text: edit.text }] : [];
 }
 
-/** As the table says it. */
+/** The state of an entry, as `init` shows it. */
 export function stateOf(edit: Edit): string {
   if ('problem' in edit) return 'by hand';
   if ('change' in edit) return edit.change === 'update' ? 'old' : 'not there';
   return { ours: 'is there', foreign: 'not ours', absent: 'not there' }[
     edit.stays
   ];
+}
+
+function traceOf(
+  { programs, traces, localTraces }: Client,
+  workspace: string
+): string | undefined {
+  const program = programs
+    .map((name) => locate(name))
+    .find((found) => found !== undefined);
+  const paths = [
+    ...traces.map((name) => resolve(homedir(), name)),
+    ...localTraces.map((name) => resolve(workspace, name))
+  ];
+  return program ?? paths.find((path) => existsSync(path));
 }

@@ -1,13 +1,13 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
-import { type Client, clients } from '../clients.ts';
-import { environmentOf } from './client-environment.ts';
-import { checkServer } from './server-check.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
+import { type Client, clients } from '../clients/clients.ts';
+import { checkServer, environmentOf } from './server-check.ts';
 
 let workspace: TempWorkspace;
 
@@ -35,11 +35,11 @@ function check(body: string, limitMs = 20_000) {
   });
 }
 
-test('a server that says nothing is given up, and ended', async () => {
+test('a server that does not answer in time is killed', async () => {
   expect(await check('setInterval(() => {}, 1000)', 500)).toEqual({
     ok: false,
     problem: 'It said nothing for 1 s.',
-    next: expect.stringContaining(`${workspace.bin}/server mcp`)
+    next: expect.stringMatching(/\/bin\/server'? mcp$/)
   });
 });
 
@@ -55,14 +55,33 @@ test.each([
     'process.stdin.once("data", () => console.log(JSON.stringify({jsonrpc: "2.0", id: 1, error: {code: 1, message: "No."}})))',
     'No.'
   ]
-])('why a server does not start is told: %s', async (body, reason) => {
-  expect(await check(body)).toMatchObject({
-    ok: false,
-    problem: `It does not start: ${reason}`
+])(
+  'the reason that a server does not start is reported: %s',
+  async (body, reason) => {
+    expect(await check(body)).toMatchObject({
+      ok: false,
+      problem: `It does not start: ${reason}`
+    });
+  }
+);
+
+test('the command that starts a server by hand is quoted for a shell', async () => {
+  const command = workspace.program('server', 'process.exit(3)');
+  const args = ["it's", 'say "hi"', '$HOME `id` \\', '', "'"];
+  const checked = await checkServer({
+    client: client('claude'),
+    entry: { command, args },
+    workspace: workspace.path
   });
+  const next = 'next' in checked ? checked.next : '';
+  const [, words = ''] = next.split('see more: ');
+  const printed = execFileSync('sh', ['-c', `printf '%s\\n' ${words}`], {
+    encoding: 'utf8'
+  });
+  expect(printed.split('\n')).toEqual([command, ...args, '']);
 });
 
-test('what a server asks is not taken for an answer', async () => {
+test('a request of the server is not taken for an answer', async () => {
   const body = `
     const say = (message) => console.log(JSON.stringify(message));
     require('node:readline').createInterface(process.stdin).on('line', (line) => {
@@ -74,7 +93,7 @@ test('what a server asks is not taken for an answer', async () => {
   expect(await check(body)).toMatchObject({ ok: true, tools: ['tools/list'] });
 });
 
-test('what a server leaves behind holds nobody up', async () => {
+test('a process that a server leaves behind does not delay the check', async () => {
   const file = join(workspace.path, 'left');
   const body = `
     const { spawn } = require('node:child_process');
@@ -95,7 +114,7 @@ test('what a server leaves behind holds nobody up', async () => {
   }
 });
 
-test('a program that is not there is said so', async () => {
+test('a missing program is reported as missing', async () => {
   const entry = { command: 'no-such-program', args: ['mcp'] };
   const path = workspace.path;
   const start = { client: client('codex'), entry, workspace: path };
@@ -105,7 +124,7 @@ test('a program that is not there is said so', async () => {
   });
 });
 
-test('what an entry names is put in as the client does', () => {
+test('variables in an entry are expanded as the client expands them', () => {
   const env = {
     A: '$KEY',
     B: '${KEY}',

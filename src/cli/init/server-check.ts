@@ -1,22 +1,18 @@
-import type { Client, Launch } from '../clients.ts';
-import { oneLine } from '../text.ts';
-import { environmentOf } from './client-environment.ts';
-import type { Entry } from './entry-format.ts';
+import { withAbsolutePath } from '../../core/engines/environment.ts';
+import type { Client, Entry } from '../clients/clients.ts';
+import { wordsOf } from '../clients/troupe-launch.ts';
+import { shellQuoted, terminalLine } from '../output/text.ts';
 import { SessionFault, StdioSession } from './stdio-session.ts';
 
-/** What became of a server that was started as a client starts it. */
+/** The result of starting a server as a client starts it. */
 export type ServerCheck =
   | { ok: true; milliseconds: number; tools: string[] }
-  | Failure;
-
-interface Failure extends Reason {
-  ok: false;
-}
+  | ({ ok: false } & Reason);
 
 interface Reason {
   problem: string;
   next: string;
-  /** npx did not bring the program: it will not for other clients either. */
+  /** npx cannot fetch the package, so the other clients fail as well. */
   isNpms?: true;
 }
 
@@ -24,23 +20,23 @@ export interface Start {
   client: Client;
   entry: Entry;
   workspace: string;
-  /** For each answer; the first may have to wait for a download. */
+  /** The limit for each answer. The first answer may wait for a download. */
   limitMs?: number;
-  /** Variables that the client's server would not have. */
-  besides?: Record<string, string>;
+  /** Added to the environment that the client passes. */
+  extraEnv?: Record<string, string>;
 }
 
-/** Longer than npx takes to fetch the package on a slow line. */
+/** Longer than npx takes to fetch the package over a slow connection. */
 const usualLimitMs = 60_000;
 
-/** Starts the server of an entry, asks for its tools and ends it. */
+/** Starts the server of an entry, requests its tools and closes it. */
 export async function checkServer(start: Start): Promise<ServerCheck> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const session = startServer(start);
   const limitMs = start.limitMs ?? usualLimitMs;
   try {
     await session.initialize(limitMs);
-    const milliseconds = Math.round(performance.now() - began);
+    const milliseconds = Math.round(performance.now() - startedAt);
     const { tools } = await session.request('tools/list', {}, limitMs);
     const names = Array.isArray(tools) ? tools.map(({ name }) => name) : [];
     return { ok: true, milliseconds, tools: names.map(String) };
@@ -53,17 +49,11 @@ export async function checkServer(start: Start): Promise<ServerCheck> {
 }
 
 export function startServer(start: Start): StdioSession {
-  const { client, entry, workspace, besides } = start;
+  const { client, entry, workspace, extraEnv } = start;
   const env = environmentOf(client, entry, workspace);
-  const launch = launchOf(entry);
-  return new StdioSession(launch, { ...env, ...besides }, workspace);
-}
-
-function launchOf({ command, args }: Entry): Launch {
-  return {
-    command: String(command),
-    args: Array.isArray(args) ? args.map(String) : []
-  };
+  const [command = '', ...args] = wordsOf(entry);
+  const launch = { command, args };
+  return new StdioSession(launch, { ...env, ...extraEnv }, workspace);
 }
 
 function reasonOf(
@@ -71,11 +61,11 @@ function reasonOf(
   stderr: string,
   { client, entry, limitMs = usualLimitMs }: Start
 ): Reason {
-  const { command } = launchOf(entry);
-  const lines = stderr.split('\n').map(oneLine).filter(Boolean);
+  const [command] = wordsOf(entry);
+  const lines = stderr.split('\n').map(terminalLine).filter(Boolean);
   if (command === 'npx') {
-    const ofNpm = npmReason(stderr);
-    if (ofNpm) return ofNpm;
+    const reason = npmReason(stderr);
+    if (reason) return reason;
   }
   if (fault.why === 'not there')
     return {
@@ -94,8 +84,8 @@ function reasonOf(
       problem: `It said nothing for ${seconds} s.`,
       next: `Start it yourself to see why: ${shellWords(entry)}`
     };
-  const said = lines.findLast((line) => line.startsWith('troupe:'));
-  const last = (said ?? lines.at(-1) ?? '').replace(/^troupe: /, '');
+  const own = lines.findLast((line) => line.startsWith('troupe:'));
+  const last = (own ?? lines.at(-1) ?? '').replace(/^troupe: /, '');
   return {
     problem: `It does not start: ${last || fault.message}`,
     next: `Mend that, or start it yourself to see more: ${shellWords(entry)}`
@@ -125,8 +115,80 @@ function npmReason(stderr: string): Reason | undefined {
 }
 
 function shellWords(entry: Entry): string {
-  const { command, args } = launchOf(entry);
-  return [command, ...args]
-    .map((word) => (/^[\w./@:=-]+$/.test(word) ? word : `'${word}'`))
+  return wordsOf(entry)
+    .map((word) => (/^[\w./@:=-]+$/.test(word) ? word : shellQuoted(word)))
     .join(' ');
+}
+
+type Environment = Record<string, string | undefined>;
+
+/** Variables that npx or npm add to the environment. */
+const npmVariables = /^npm_|^(INIT_CWD|NODE)$/;
+const secret = /(KEY|TOKEN|SECRET|PASSWORD)/i;
+const always = ['HOME', 'LANG', 'PATH', 'TERM'];
+
+/**
+ * The environment that a client gives the server of an entry: the variables
+ * that the client passes on and the variables that the entry sets.
+ * @param own the environment of the client
+ */
+export function environmentOf(
+  { name, passes }: Client,
+  entry: Entry,
+  workspace: string,
+  own: Environment = process.env
+): Record<string, string> {
+  const shell = plain(own);
+  const named = listOf(entry.env_vars);
+  const isPassed = (variable: string) =>
+    passes === 'all' ||
+    named.includes(variable) ||
+    (passes === 'little' ? always.includes(variable) : !secret.test(variable));
+  const passed = Object.entries(shell).filter(([key]) => isPassed(key));
+  const set = Object.entries(Object(entry.env)).map(([key, value]) => [
+    key,
+    expanded(String(value), shell, workspace)
+  ]);
+  return withAbsolutePath({
+    ...Object.fromEntries(passed),
+    ...(name === 'claude' ? { CLAUDE_PROJECT_DIR: workspace } : {}),
+    ...Object.fromEntries(set)
+  });
+}
+
+/** Removes the variables that npm sets and the folders that it adds to PATH. */
+function plain(own: Environment): Record<string, string> {
+  const kept = Object.entries(own).flatMap(([key, value]) =>
+    value === undefined || npmVariables.test(key) ? [] : [[key, value]]
+  );
+  const shell: Record<string, string> = Object.fromEntries(kept);
+  const { PATH: path = '' } = shell;
+  const delimiter = process.platform === 'win32' ? ';' : ':';
+  // If npm did not start this process, the user has put the folder on PATH.
+  const isNpms = (folder: string) =>
+    own.npm_execpath !== undefined &&
+    /node_modules[\\/]\.bin$|node-gyp-bin$/.test(folder);
+  const folders = path.split(delimiter).filter((folder) => !isNpms(folder));
+  return { ...shell, PATH: folders.join(delimiter) };
+}
+
+/**
+ * Expands `$NAME`, `${NAME}`, `${NAME:-default}`, `${env:NAME}` and
+ * `${workspaceFolder}`.
+ */
+function expanded(
+  text: string,
+  shell: Record<string, string>,
+  workspace: string
+): string {
+  return text
+    .replaceAll('${workspaceFolder}', workspace)
+    .replace(
+      /\$(?:(\w+)|\{(?:env:)?(\w+)(?::-([^}]*))?\})/g,
+      (_, bare, braced, other) => shell[bare ?? braced] ?? other ?? ''
+    );
+}
+
+function listOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }

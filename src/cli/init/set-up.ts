@@ -1,12 +1,16 @@
-import { homedir } from 'node:os';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { HostError } from '../../core/errors.ts';
-import type { Access } from '../../plugin.ts';
-import { type Client, clients } from '../clients.ts';
-import { print, printJson } from '../output.ts';
-import { describeError, exitCodes, type JsonFlag } from '../shared.ts';
-import { table } from '../table.ts';
-import { ceilingOf, planAccess } from './access-plan.ts';
-import { type Finished, finish, nothingFinished } from './finish.ts';
+import { pathsOf } from '../../core/paths/paths.ts';
+import type { Access } from '../../plugin/plugin.ts';
+import { type Client, clients } from '../clients/clients.ts';
+import { carryOut, shortPath } from '../clients/settings-file.ts';
+import { describeError, exitCodes } from '../commands/command-options.ts';
+import { print, printJson } from '../output/output.ts';
+import { table } from '../output/table.ts';
+import { ceilingIn, planAccess } from './access-plan.ts';
+import type { SetUpContext } from './dialog.ts';
+import { type Finished, finish } from './finish.ts';
 import {
   type ClientPlan,
   changeOf,
@@ -14,89 +18,68 @@ import {
   planFor,
   stateOf
 } from './plan.ts';
-import { needsHand, showPlan } from './plan-report.ts';
-import type { Questions } from './questions.ts';
-import { reportOf } from './report.ts';
-import type { Screen } from './screen.ts';
-import { carryOut, shortPath } from './settings-file.ts';
-import { settleTrust, trustNow } from './settle-trust.ts';
+import { needsHand, reportOf, showPlan } from './plan-report.ts';
 import { toolOf } from './try-out.ts';
-import { whatStays } from './what-stays.ts';
+import { currentTrust, updateTrust } from './workspace-trust.ts';
 
-export interface SetUpFlags extends JsonFlag {
-  dryRun?: boolean;
-  yes?: boolean;
-  remove?: boolean;
-  access?: Access;
-  engine?: string;
-  /** False with --no-check. */
-  check: boolean;
-}
-
-export interface SetUpContext {
-  workspace: string;
-  flags: SetUpFlags;
-  screen: Screen;
-  /** Absent where nobody is there to answer, or wants to be asked. */
-  questions?: Questions | undefined;
-}
-
-/** Plans, shows, asks, writes, and tries what was written. */
+/**
+ * Shows the planned changes, asks for consent, writes the files and tries the
+ * servers. Returns the exit code.
+ */
 export async function setUp(
   named: Client[],
   context: SetUpContext
 ): Promise<number> {
   const { workspace, flags, screen, questions } = context;
   const isRemoval = flags.remove === true;
-  // A wrong name is told before anything is written.
+  // Throws for a wrong name, before anything is written.
   if (flags.engine !== undefined) await toolOf(flags.engine, workspace);
-  const surroundings = { workspace, home: homedir() };
-  const isOpen = named.length === 0;
+  const isUnnamed = named.length === 0;
   const all = await Promise.all(
-    (isOpen ? clients : named).map((one) =>
-      planFor(one, surroundings, isRemoval)
+    (isUnnamed ? clients : named).map((one) =>
+      planFor(one, workspace, isRemoval)
     )
   );
-  if (isOpen && !questions && !flags.yes) return showAll(all, context);
-  const plans = isOpen ? await chosen(all, context) : all;
+  if (isUnnamed && !questions && !flags.yes) return showAll(all, context);
+  const plans = isUnnamed ? await chosen(all, context) : all;
   if (plans.length === 0) {
-    if (flags.json && !isRemoval) throw nobodyFound;
+    if (flags.json && !isRemoval) throw noClientFound;
     const none = questions
       ? 'no client was chosen: nothing was written'
       : 'no client was found: nothing was written; name one: troupe init claude';
     screen.end(isRemoval ? 'no entry of troupe is there' : none);
-    if (flags.json) await printJson(reportOf(workspace, [], undefined));
+    if (flags.json) await printJson(reportOf(workspace, []));
     return isRemoval ? exitCodes.done : exitCodes.error;
   }
   const level = await levelOf(context);
   const access = level && (await planAccess(workspace, level));
-  // After the text was read that is changed only if it is still the same.
-  const before = await trustNow(workspace);
+  // Read after the plans: a file that changes from here on is not replaced.
+  const before = await currentTrust(workspace);
   const files: Plan[] = [...plans, ...(access ? [access] : [])];
-  for (const one of files) await showPlan(screen, one, isRemoval, workspace);
+  for (const one of files) await showPlan(one, context);
   const written = await write(files, context);
-  if (written && !isRemoval) await settleTrust(before, written, context);
-  const finished = await afterwards(plans, written, context);
+  if (written && !isRemoval) await updateTrust(before, written, context);
+  const finished = await tryServers(plans, written, context);
   if (flags.json)
     await printJson(reportOf(workspace, plans, access, written, finished));
   if (finished.code !== exitCodes.done) return finished.code;
-  const isWhole = !files.some((one) => needsHand(one, isRemoval));
+  const isWhole = !files.some((one) => needsHand(one, flags));
   return isWhole && written !== undefined ? exitCodes.done : exitCodes.error;
 }
 
-const nobodyFound = new HostError(
+const noClientFound = new HostError(
   'invalid_input',
   'No client was found: nothing was written.',
   'Name one: troupe init claude.'
 );
 
-/** In a pipe, and nothing was asked for: which clients there are. */
+/** Lists all clients. Runs in a pipe without clients on the line or --yes. */
 async function showAll(
   plans: ClientPlan[],
   { workspace, flags, screen }: SetUpContext
 ): Promise<number> {
   if (flags.json) {
-    await printJson(reportOf(workspace, plans, undefined));
+    await printJson(reportOf(workspace, plans));
     return exitCodes.done;
   }
   if (flags.remove && !plans.some(({ edit }) => 'change' in edit)) {
@@ -112,11 +95,14 @@ async function showAll(
   ]);
   await print(table(['NAME', 'CLIENT', 'HERE', 'TROUPE', 'FILE'], rows));
   const named = `troupe init claude${flags.remove ? ' --remove' : ''}`;
-  screen.tell(`nothing was written; name a client: ${named}`);
+  screen.report(`nothing was written; name a client: ${named}`);
   return exitCodes.done;
 }
 
-/** Of all clients: those that a person chooses, or those that are here. */
+/**
+ * The clients that the user selects. Without prompts: all clients that were
+ * found or, with --remove, all that have an entry.
+ */
 async function chosen(
   all: ClientPlan[],
   { flags, questions }: SetUpContext
@@ -132,16 +118,19 @@ async function chosen(
   return offered.filter(({ client }) => names.includes(client));
 }
 
-/** Asked for, or answered when the configuration says nothing yet. */
+/**
+ * The level of --access. Without that flag, `init` asks the user if the
+ * configuration has no `maxAccess`.
+ */
 async function levelOf(context: SetUpContext): Promise<Access | undefined> {
   const { workspace, flags, questions } = context;
   if (flags.remove || flags.access || flags.dryRun || !questions)
     return flags.access;
-  const isSet = (await ceilingOf(workspace)) !== undefined;
-  return isSet ? undefined : questions.access();
+  const { ceiling } = await ceilingIn(workspace);
+  return ceiling === undefined ? questions.access() : undefined;
 }
 
-/** What was written; undefined when it was not to be. */
+/** Returns the files that were written; undefined without consent. */
 async function write(
   files: Plan[],
   { workspace, flags, screen, questions }: SetUpContext
@@ -162,7 +151,7 @@ async function write(
       try {
         carryOut(change, workspace);
       } catch (error) {
-        // The others are files of other programs: they are written.
+        // The other files do not depend on this one.
         plan.edit = { problem: describeError(error), entry: '' };
         screen.warn(plan.edit.problem);
         return [];
@@ -174,33 +163,63 @@ async function write(
   );
 }
 
-async function afterwards(
+async function tryServers(
   plans: ClientPlan[],
   written: string[] | undefined,
   context: SetUpContext
 ): Promise<Finished> {
   const { flags, screen, questions } = context;
-  const isAll = written !== undefined && !flags.dryRun;
-  if (isAll && flags.check && !flags.remove)
+  const hasConsent = written !== undefined && !flags.dryRun;
+  if (hasConsent && flags.check && !flags.remove)
     return finish(plans, written, context);
-  // In a pipe, why nothing was written has been told.
+  // In a pipe, `write` has already reported that nothing was written.
   if (written !== undefined || questions)
     screen.end(
-      isAll ? await lastWord(plans, written, context) : 'nothing was written'
+      hasConsent
+        ? await closingLine(plans, written, context)
+        : 'nothing was written'
     );
-  return nothingFinished;
+  return { code: exitCodes.done, checks: new Map() };
 }
 
-async function lastWord(
+async function closingLine(
   plans: ClientPlan[],
   written: string[],
   { workspace, flags }: SetUpContext
 ): Promise<string> {
   if (written.length === 0)
-    return plans.some((plan) => needsHand(plan, flags.remove === true))
+    return plans.some((plan) => needsHand(plan, flags))
       ? 'nothing was written'
       : 'nothing was to be done';
   if (!flags.remove) return 'done; nothing was tried';
-  const stays = await whatStays(workspace);
+  const stays = await remainsIn(workspace);
   return `troupe is out${stays && `; what stays here: ${stays}`}`;
+}
+
+/**
+ * Lists what `init --remove` leaves behind: `maxAccess`, which applies again
+ * when troupe is added again, the files in the workspace, and the record.
+ * Returns '' when nothing is left.
+ */
+async function remainsIn(workspace: string): Promise<string> {
+  const { record, shared, views } = pathsOf(workspace);
+  const parts = [
+    ...(await ceilingLeft(workspace)),
+    ...(existsSync(join(views.directory, 'IAC.md')) ? ['logs/'] : []),
+    ...(existsSync(shared.directory) ? ['.agents/'] : []),
+    ...(existsSync(record) ? [`the record in ${record}`] : [])
+  ];
+  const last = parts.pop();
+  return parts.length === 0 ? (last ?? '') : `${parts.join(', ')} and ${last}`;
+}
+
+async function ceilingLeft(workspace: string): Promise<string[]> {
+  try {
+    const { file, ceiling } = await ceilingIn(workspace);
+    return file !== undefined && ceiling !== undefined
+      ? [`maxAccess in ${shortPath(file, workspace)}`]
+      : [];
+  } catch {
+    return [];
+  }
 }

@@ -1,13 +1,17 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import spawn from 'cross-spawn';
-import { isObject } from '../../config-overrides.ts';
-import { version } from '../../version.ts';
-import type { Launch } from '../clients.ts';
+import { isObject } from '../../config/overrides.ts';
+import { version } from '../../host/package.ts';
+import type { Launch } from '../clients/clients.ts';
+import { killGroup } from '../doctor/probe-program.ts';
 
 type Json = Record<string, unknown>;
 
-/** A server that did not do what was asked of it. */
+/**
+ * Thrown when a server does not start, ends, does not answer in time or
+ * returns an error.
+ */
 export class SessionFault extends Error {
   readonly why: 'not there' | 'ended' | 'silent' | 'refused';
 
@@ -17,18 +21,17 @@ export class SessionFault extends Error {
   }
 }
 
-/** How much of what a server says on stderr is kept. */
+/** Of a server's stderr, the last characters are kept. */
 const maximumChars = 20_000;
-/** For a server to end when its client has left. */
+/** How long a server may take to exit after its client disconnects. */
 const endMs = 2000;
 
-/** A server on stdin and stdout, started as a client starts it. */
+/** An MCP server over stdio, started as a client starts it. */
 export class StdioSession {
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
   readonly #waiting = new Map<number, (message: Json) => void>();
   #fault: SessionFault | undefined;
-  #isOver = false;
   #last = 0;
   stderr = '';
 
@@ -37,7 +40,8 @@ export class StdioSession {
     env: Record<string, string>,
     cwd: string
   ) {
-    // In a group of its own: what a starter such as npx leaves goes with it.
+    // The server leads a process group, so that the children of npx can be
+    // killed with it.
     const detached = process.platform !== 'win32';
     const child = spawn(command, args, { cwd, env, detached, stdio: 'pipe' });
     this.#child = child;
@@ -62,7 +66,7 @@ export class StdioSession {
       );
   }
 
-  /** The handshake, as clients begin. */
+  /** The handshake that begins a session. */
   async initialize(limitMs: number): Promise<void> {
     await this.request(
       'initialize',
@@ -76,7 +80,7 @@ export class StdioSession {
     this.#send({ method: 'notifications/initialized' });
   }
 
-  /** @throws SessionFault when there is no answer, or one that is an error */
+  /** @throws SessionFault when the server gives no answer, or an error */
   async request(method: string, params: Json, limitMs: number): Promise<Json> {
     this.#last += 1;
     const id = this.#last;
@@ -85,9 +89,9 @@ export class StdioSession {
         reject(this.#fault);
         return;
       }
-      const silent = () =>
+      const onTimeout = () =>
         reject(new SessionFault('silent', `no answer to ${method}`));
-      const timer = setTimeout(silent, limitMs);
+      const timer = setTimeout(onTimeout, limitMs);
       this.#waiting.set(id, (message) => {
         clearTimeout(timer);
         if (this.#fault) reject(this.#fault);
@@ -96,35 +100,31 @@ export class StdioSession {
       this.#send({ id, method, params });
     });
     if (isObject(answer.result)) return answer.result;
-    const said = isObject(answer.error) ? answer.error.message : undefined;
-    throw new SessionFault('refused', String(said ?? `no result of ${method}`));
+    const reason = isObject(answer.error) ? answer.error.message : undefined;
+    throw new SessionFault(
+      'refused',
+      String(reason ?? `no result of ${method}`)
+    );
   }
 
-  /** Leaves as a client does; what has not ended by then is killed. */
+  /** Disconnects, waits for the exit, and kills the rest of the group. */
   async close(): Promise<void> {
     this.#child.stdin?.end();
-    const patience = setTimeout(() => this.#kill(), endMs);
+    const timer = setTimeout(() => this.#kill(), endMs);
     await this.#exited;
-    clearTimeout(patience);
+    clearTimeout(timer);
     this.#kill();
   }
 
   #kill(): void {
-    const { pid } = this.#child;
-    try {
-      if (pid === undefined || process.platform === 'win32') this.#child.kill();
-      else process.kill(-pid, 'SIGKILL');
-    } catch {
-      // Nothing of it is left.
-    }
-    // What is in another group may keep them open.
+    killGroup(this.#child);
+    // A process in another group may keep these streams open.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
   }
 
   #end(fault: SessionFault): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#fault) return;
     this.#fault = fault;
     for (const answer of this.#waiting.values()) answer({});
     this.#waiting.clear();
@@ -144,7 +144,7 @@ export class StdioSession {
       return;
     }
     if (!isObject(message) || typeof message.id !== 'number') return;
-    // A question of its own may have the number of one of ours.
+    // A request of the server may have the id of one of our requests.
     if ('method' in message) return;
     const answer = this.#waiting.get(message.id);
     this.#waiting.delete(message.id);

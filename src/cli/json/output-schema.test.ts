@@ -5,7 +5,7 @@ import { outputDocuments, outputSchema } from './output-schema.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
-test('the published schema is that of the documents, one a name', () => {
+test('the published schema has one definition for each document', () => {
   const file = readFileSync(join(root, 'troupe-output.schema.json'), 'utf8');
   expect(JSON.parse(file)).toEqual(outputSchema());
   expect(Object.keys(outputSchema().$defs)).toEqual(
@@ -23,7 +23,7 @@ test('the page of the command line names every document', () => {
   );
 });
 
-test('the published schema lets keys be added later', () => {
+test('the published schema allows keys to be added later', () => {
   expect(JSON.stringify(outputSchema())).not.toContain(
     '"additionalProperties":false'
   );

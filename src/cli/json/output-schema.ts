@@ -5,27 +5,31 @@ import {
   listDocument,
   resultDocument,
   runDocument,
-  waitDocument
-} from './agent-document.ts';
-import { cleanDocument, diskDocument } from './clean-document.ts';
+  waitDocument,
+  watchDocument
+} from './agent-documents.ts';
+import {
+  cleanDocument,
+  diskDocument,
+  headsDocument,
+  logLine,
+  orphansDocument,
+  recordDocument,
+  verifyDocument
+} from './record-documents.ts';
 import {
   configDocument,
   doctorDocument,
   enginesDocument,
+  initDocument,
   roleDocument,
-  rolesDocument
-} from './facts-document.ts';
-import { initDocument } from './init-document.ts';
-import { headsDocument, logLine, verifyDocument } from './log-document.ts';
-import { orphansDocument, recordDocument } from './record-document.ts';
-import {
+  rolesDocument,
   trustDocument,
   trustListDocument,
   trustRevokeDocument
-} from './trust-document.ts';
-import { watchDocument } from './watch-document.ts';
+} from './setup-documents.ts';
 
-/** One line, instead of a document, when nothing could be done. */
+/** Printed on one line, in place of a document, if a command fails. */
 const errorDocument = z.strictObject({
   error: z.strictObject({
     code: z.enum(hostErrorCodes),
@@ -34,7 +38,7 @@ const errorDocument = z.strictObject({
   })
 });
 
-/** What commands print with `--json`, by the name that it has in the schema. */
+/** The documents that commands print with `--json`, by name in the schema. */
 export const outputDocuments = {
   cancel: cancelDocument,
   clean: cleanDocument,
@@ -62,8 +66,8 @@ export const outputDocuments = {
 };
 
 /**
- * The same as JSON Schema. Keys may be added to any of them later, so that
- * others than those that are told are no fault.
+ * The documents as JSON Schema. Unknown keys are allowed, because keys may be
+ * added to any document later.
  */
 export function outputSchema() {
   const $defs = Object.fromEntries(
@@ -72,7 +76,7 @@ export function outputSchema() {
         override: ({ jsonSchema }) => {
           if (jsonSchema.additionalProperties === false)
             delete jsonSchema.additionalProperties;
-          // The format says it in a word.
+          // The format implies the pattern.
           if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
         }
       });

@@ -1,12 +1,11 @@
 import type { Run } from '../../core/runs/run.ts';
-import type { Host } from '../../host.ts';
-import { colorsFor } from '../output.ts';
-import { duration, oneLine, shorten, widthOf } from '../text.ts';
-import { LiveBlock } from './live-block.ts';
-import type { Size } from './size.ts';
+import type { Host } from '../../host/host.ts';
+import { colorsFor } from '../output/output.ts';
+import { duration, shorten, terminalLine, widthOf } from '../output/text.ts';
+import { LiveBlock } from './screen/live-block.ts';
+import type { Size } from './screen/terminal.ts';
 
-/** Of an agent at work, what its line in a block shows. */
-export interface Moment {
+export interface Activity {
   id: string;
   engine: string;
   /** Milliseconds since 1970. */
@@ -15,24 +14,24 @@ export interface Moment {
   doing: string;
 }
 
-/** The line of a window and the prompt of a shell stay in sight. */
+/** Rows that stay free for the title of a window and the prompt of a shell. */
 const linesLeft = 2;
 const gap = '  ';
 const frames = [...'⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏'];
 
-/** One line for each agent at work, below what is printed meanwhile. */
-export class AgentBlock {
+/** A line for each active agent, below the other output. */
+class AgentBlock {
   readonly #block: LiveBlock;
-  #moments: Moment[] = [];
+  #activities: Activity[] = [];
 
   constructor() {
-    this.#block = new LiveBlock((beat, size) =>
-      blockLines(this.#moments, beat, size)
+    this.#block = new LiveBlock((frame, size) =>
+      blockLines(this.#activities, frame, size)
     );
   }
 
-  async show(host: Host, runs: Run[]): Promise<void> {
-    this.#moments = await Promise.all(runs.map((run) => momentOf(host, run)));
+  show(host: Host, runs: Run[]): void {
+    this.#activities = runs.map((run) => activityOf(host, run));
   }
 
   close(): void {
@@ -40,51 +39,54 @@ export class AgentBlock {
   }
 }
 
-/** A block where there is a terminal that can have one, for people to see. */
+/** A block, if all streams are terminals that support one. */
 export function openBlock(
   streams: { isTTY?: boolean }[] = [process.stderr]
 ): AgentBlock | undefined {
-  const isAble = streams.every((stream) => stream.isTTY);
-  return isAble && process.env.TERM !== 'dumb' ? new AgentBlock() : undefined;
+  const areTerminals = streams.every((stream) => stream.isTTY);
+  return areTerminals && process.env.TERM !== 'dumb'
+    ? new AgentBlock()
+    : undefined;
 }
 
-/** What an agent does now, on one line. */
-export async function describeMoment(host: Host, run: Run): Promise<string> {
+/** The current activity of an agent, on one line. */
+export function describeActivity(host: Host, run: Run): string {
   if (run.status === 'queued') return 'waiting for a free place';
-  const reply = await host.tracker.reply(run.record.agent_id);
-  return oneLine(reply?.progress ?? 'at work');
+  return terminalLine(host.tracker.lastWords(run.record) ?? 'at work');
 }
 
-async function momentOf(host: Host, run: Run): Promise<Moment> {
+function activityOf(host: Host, run: Run): Activity {
   const { agent_id: id, engine, created_at } = run.record;
   const isQueued = run.status === 'queued';
   const since = Date.parse(created_at);
   return {
-    id: oneLine(id),
-    engine: oneLine(engine),
+    id: terminalLine(id),
+    engine: terminalLine(engine),
     since,
     isQueued,
-    doing: await describeMoment(host, run)
+    doing: describeActivity(host, run)
   };
 }
 
 export function blockLines(
-  moments: Moment[],
-  beat: number,
+  activities: Activity[],
+  frame: number,
   { columns, rows }: Size,
   now = Date.now()
 ): string[] {
   const { cyan, dim } = colorsFor(process.stderr);
   const room = Math.max(1, rows - linesLeft);
-  const isFull = moments.length > room;
-  const shown = isFull ? moments.slice(0, room - 1) : moments;
+  const isFull = activities.length > room;
+  const shown = isFull ? activities.slice(0, room - 1) : activities;
   const engines = Math.max(0, ...shown.map(({ engine }) => widthOf(engine)));
   const times = shown.map(({ since }) =>
     duration(Math.max(0, now - since) / 1000)
   );
   const longest = Math.max(0, ...times.map((time) => time.length));
   const lines = shown.map(({ id, engine, isQueued, doing }, index) => {
-    const mark = isQueued ? dim('·') : cyan(frames[beat % frames.length] ?? '');
+    const mark = isQueued
+      ? dim('·')
+      : cyan(frames[frame % frames.length] ?? '');
     const facts = [
       id,
       engine.padEnd(engines),
@@ -93,6 +95,6 @@ export function blockLines(
     const line = shorten(`${facts}${gap}${doing}`, columns - 3);
     return `${mark} ${line.slice(0, facts.length)}${dim(line.slice(facts.length))}`;
   });
-  const more = moments.length - shown.length;
+  const more = activities.length - shown.length;
   return more > 0 ? [...lines, dim(`+ ${more} more`)] : lines;
 }

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { RunRecord } from '../../core/runs/run.ts';
-import { widthOf } from '../text.ts';
+import { widthOf } from '../output/text.ts';
 import { AgentList } from './agent-list.ts';
 import type { WatchedAgent } from './watched-agent.ts';
 
@@ -47,7 +47,7 @@ const selectedIn = (lines: string[]) =>
     .filter((line) => line.startsWith('> '))
     .map((line) => line.slice(2, 10));
 
-test('two hundred agents scroll, with the selected one always in sight', () => {
+test('two hundred agents scroll, and the selected one is always visible', () => {
   const list = listOf(200);
   expect(selectedIn(shown(list))).toEqual(['00000000']);
   for (let count = 0; count < 30; count += 1) list.onKey('j');
@@ -79,7 +79,7 @@ test.each([
   for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
 });
 
-test('the selection stays with its agent, and goes on when that is gone', () => {
+test('the selection follows its agent, and moves on when the agent is removed', () => {
   const list = listOf(5);
   list.onKey('down');
   list.onKey('down');
@@ -93,7 +93,7 @@ test('the selection stays with its agent, and goes on when that is gone', () => 
   expect(list.selected).toBeUndefined();
 });
 
-test('a filter looks at all that is told of an agent', () => {
+test('a filter searches everything that is shown of an agent', () => {
   const list = listOf(50);
   list.filter = 'TASK 49';
   expect(list.selected?.id).toBe('00000031');
@@ -105,7 +105,7 @@ test('a filter looks at all that is told of an agent', () => {
   expect(shown(list)).toHaveLength(23);
 });
 
-test('the line below the list is harmless, whatever the record says', () => {
+test('the line below the list is safe to print for any record', () => {
   const list = new AgentList();
   const label = 'Co\u001b]0;dex\u0007';
   const of = { record: { ...record, label }, status: 'running' as const };

@@ -1,39 +1,41 @@
 import { stripVTControlCharacters } from 'node:util';
-import { colorsFor } from '../output.ts';
-import { alignedRows, type Cell } from '../table.ts';
-import { oneLine, shorten, when, widthOf } from '../text.ts';
-import { agentColumns, agentRow, summaryOf } from './agent-columns.ts';
-import { moved, windowOf } from './scrolling.ts';
-import type { Size } from './size.ts';
-import { isWorker, type WatchedAgent } from './watched-agent.ts';
-import type { Sight } from './watcher.ts';
+import { colorsFor } from '../output/output.ts';
+import { alignedRows, type Cell } from '../output/table.ts';
+import { shorten, terminalLine, when, widthOf } from '../output/text.ts';
+import type { Size } from './screen/terminal.ts';
+import { moved, windowOf } from './text-pager.ts';
+import {
+  agentColumns,
+  agentRow,
+  isWorker,
+  type WatchedAgent
+} from './watched-agent.ts';
+import { type Snapshot, summaryOf } from './watcher.ts';
 
-/** Head, headings, and two lines about the one that is selected. */
+/** Summary, headings, and two lines about the selected agent. */
 const otherLines = 4;
 
-/** All agents, one a line, one of them selected. */
+/** All agents, one on each line; one is selected. */
 export class AgentList {
-  #sight: Sight | undefined;
-  #lookedAt = 0;
+  #snapshot: Snapshot | undefined;
+  #readAt = 0;
   #selected: string | undefined;
   #top = 0;
   #room = 1;
   #filter = '';
 
-  /** The selection stays with its agent, wherever that goes. */
-  show(sight: Sight): void {
-    const before = this.#rows();
-    const place = before.findIndex(({ id }) => id === this.#selected);
-    this.#sight = sight;
-    this.#lookedAt = performance.now();
+  /** The selection follows its agent when the order changes. */
+  show(snapshot: Snapshot): void {
+    const index = this.#indexOfSelected(this.#rows());
+    this.#snapshot = snapshot;
+    this.#readAt = performance.now();
     const rows = this.#rows();
-    if (rows.some(({ id }) => id === this.#selected)) return;
-    const next = rows[Math.min(Math.max(0, place), rows.length - 1)];
-    this.#selected = next?.id;
+    if (this.#indexOfSelected(rows) < 0) this.#select(rows, index);
   }
 
   get selected(): WatchedAgent | undefined {
-    return this.#rows().find(({ id }) => id === this.#selected);
+    const rows = this.#rows();
+    return rows[this.#indexOfSelected(rows)];
   }
 
   get filter(): string {
@@ -43,44 +45,41 @@ export class AgentList {
   set filter(words: string) {
     this.#filter = words;
     const rows = this.#rows();
-    if (!rows.some(({ id }) => id === this.#selected))
-      this.#selected = rows[0]?.id;
+    if (this.#indexOfSelected(rows) < 0) this.#select(rows, 0);
   }
 
-  /** True when the key moves the selection. */
+  /** @returns whether the key moves the selection */
   onKey(key: string): boolean {
     const rows = this.#rows();
-    const place = rows.findIndex(({ id }) => id === this.#selected);
-    const next = moved(key, place, this.#room);
+    const next = moved(key, this.#indexOfSelected(rows), this.#room);
     if (next === undefined) return false;
-    const last = rows.length - 1;
-    this.#selected = rows[Math.min(Math.max(0, next), last)]?.id;
+    this.#select(rows, next);
     return true;
   }
 
   render(size: Size): string[] {
-    const sight = this.#sight;
-    if (!sight) return ['Looking …'];
+    const snapshot = this.#snapshot;
+    if (!snapshot) return ['Looking …'];
     const { bold } = colorsFor(process.stdout);
     const { columns } = size;
-    const head = bold(shorten(summaryOf(sight), columns - 1));
-    if (sight.agents.length === 0)
-      return [head, '', ...(sight.isUnused ? nothingYet : [nobodyAtWork])];
+    const head = bold(shorten(summaryOf(snapshot), columns - 1));
+    if (snapshot.agents.length === 0)
+      return [head, '', ...(snapshot.isUnused ? nothingYet : [noneRunning])];
     const agents = this.#rows();
     if (agents.length === 0)
       return [head, '', `No agent has "${this.#filter}". Esc shows all.`];
     this.#room = Math.max(1, size.rows - otherLines);
-    const place = agents.findIndex(({ id }) => id === this.#selected);
-    this.#top = windowOf(place, this.#top, this.#room, agents.length);
+    const index = this.#indexOfSelected(agents);
+    this.#top = windowOf(index, this.#top, this.#room, agents.length);
     const [headings = '', ...lines] = this.#table(agents, columns);
     const shown = lines.slice(this.#top, this.#top + this.#room);
     const blanks = Array.from({ length: this.#room - shown.length }, () => '');
-    const below = agents[place];
+    const below = agents[index];
     return [
       head,
       headings,
       ...shown.map((line, row) =>
-        row + this.#top === place ? selectedLine(line, columns) : line
+        row + this.#top === index ? selectedLine(line, columns) : line
       ),
       ...blanks,
       ...(below ? about(below, columns) : [])
@@ -89,20 +88,30 @@ export class AgentList {
 
   #table(agents: WatchedAgent[], columns: number): string[] {
     const { dim } = colorsFor(process.stdout);
-    const seconds = (performance.now() - this.#lookedAt) / 1000;
+    const seconds = (performance.now() - this.#readAt) / 1000;
     const headings = agentColumns.map(
       ({ heading }): Cell => ({ text: heading, color: dim })
     );
     const rows = agents.map((agent) => agentRow(agent, seconds, columns));
-    // Two columns are for what points at the selected one; the last one of
-    // the terminal stays free, as some clear it with what is right of a line.
+    // The mark of the selected line takes two columns. The last column of the
+    // terminal stays free: some terminals clear it after a line.
     const text = alignedRows(agentColumns, [headings, ...rows], columns - 3);
     return text.split('\n').map((line) => `  ${line}`);
   }
 
+  #indexOfSelected(rows: WatchedAgent[]): number {
+    return rows.findIndex(({ id }) => id === this.#selected);
+  }
+
+  /** Selects the row at an index, or the nearest one. */
+  #select(rows: WatchedAgent[], index: number): void {
+    const last = rows.length - 1;
+    this.#selected = rows[Math.min(Math.max(0, index), last)]?.id;
+  }
+
   #rows(): WatchedAgent[] {
     const wanted = this.#filter.toLowerCase();
-    const all = this.#sight?.agents ?? [];
+    const all = this.#snapshot?.agents ?? [];
     if (wanted === '') return all;
     return all.filter(({ id, engine, model, state, doing, task }) =>
       [id, engine, model ?? '', state, doing, task].some((text) =>
@@ -120,7 +129,7 @@ const nothingYet = [
   'or ask a client that troupe is set up in (troupe init) to delegate something.'
 ];
 
-const nobodyAtWork =
+const noneRunning =
   'Nobody is at work. Those that ended are shown with --limit.';
 
 function selectedLine(line: string, columns: number): string {
@@ -130,7 +139,7 @@ function selectedLine(line: string, columns: number): string {
   return inverse(`${text}${rest}`);
 }
 
-/** What had no room in its line. */
+/** Details that do not fit into the agent's line. */
 function about(agent: WatchedAgent, columns: number): string[] {
   const { dim } = colorsFor(process.stdout);
   const { of, id, engine, model, task, doing, endedAt } = agent;
@@ -142,6 +151,6 @@ function about(agent: WatchedAgent, columns: number): string[] {
     ...(doing === task ? [] : [doing])
   ];
   return [facts, state.join(': ')].map((line) =>
-    dim(shorten(oneLine(line), columns - 1))
+    dim(shorten(terminalLine(line), columns - 1))
   );
 }

@@ -1,40 +1,49 @@
+import { join } from 'node:path';
 import { changesOf } from '../../core/changes/change-file.ts';
-import type { Worker } from '../../core/orchestrator/worker-store.ts';
-import { ownFile } from '../../core/runs/own-file.ts';
-import { noteRead } from '../../core/runs/read-mark.ts';
-import type { Outcome, Run } from '../../core/runs/run.ts';
-import { readSlice } from '../../core/state/text-file.ts';
-import type { Host } from '../../host.ts';
-import { describeOutcome } from '../outcome.ts';
-import { plainText } from '../plain-text.ts';
-import { counted, duration, oneLine } from '../text.ts';
-import { RunOutput } from './run-output.ts';
+import type { EngineRegistry } from '../../core/engines/engine-registry.ts';
+import { readerOf } from '../../core/engines/template/template-engine.ts';
+import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
+import { EventReducer } from '../../core/runs/end/event-reducer.ts';
+import { readableOf } from '../../core/runs/end/reply-reader.ts';
+import {
+  describeAccess,
+  type Outcome,
+  type Run,
+  type RunRecord
+} from '../../core/runs/run.ts';
+import { ownFile } from '../../core/runs/run-files.ts';
+import { noteRead } from '../../core/runs/run-store.ts';
+import { LineReader } from '../../core/state/files/line-reader.ts';
+import { readSlice, tailOf } from '../../core/state/files/text-file.ts';
+import type { Host } from '../../host/host.ts';
+import { describeOutcome } from '../output/agents.ts';
+import { counted, duration, plainText, terminalLine } from '../output/text.ts';
 import { isWorker, type WatchedAgent } from './watched-agent.ts';
 
-interface Told {
+interface TitledText {
   title: string;
   text: string;
 }
 
-/** Beyond that nobody pages; `troupe result` has all of it. */
+/** Characters of an answer; `troupe result` prints longer ones whole. */
 const mostChars = 1_000_000;
 const mostEvents = 500;
 const mostEventChars = 500_000;
 
-/** All there is to read about one agent, as it stands at each reading. */
+/** The text about one agent, brought up to date by each call of `read`. */
 export class AgentText {
   readonly agent: WatchedAgent;
   readonly #host: Host;
   #output: RunOutput | undefined;
-  #ended: Told | undefined;
+  #ended: TitledText | undefined;
 
   constructor(host: Host, agent: WatchedAgent) {
     this.#host = host;
     this.agent = agent;
   }
 
-  /** Whoever is shown the result of an agent has read it. */
-  async read(): Promise<Told> {
+  /** Marks the agent as read if it has ended. */
+  async read(): Promise<TitledText> {
     const host = this.#host;
     const { id, of } = this.agent;
     if (this.#ended) return this.#ended;
@@ -48,7 +57,7 @@ export class AgentText {
     return this.#ended;
   }
 
-  async #soFar({ record, status }: Run): Promise<Told> {
+  async #soFar({ record, status }: Run): Promise<TitledText> {
     const { store, registry } = this.#host;
     const directory = store.directoryOf(record.agent_id);
     this.#output ??= new RunOutput(record, directory, registry);
@@ -57,7 +66,7 @@ export class AgentText {
     const age = duration(Math.max(0, Math.round(seconds)));
     return {
       title: `${record.label} ${record.agent_id} ${status} (${age})`,
-      text: `asked: ${oneLine(record.task)}\n\n${text || 'Nothing was said yet.'}`
+      text: `asked: ${terminalLine(record.task)}\n\n${text || 'Nothing was said yet.'}`
     };
   }
 }
@@ -66,7 +75,7 @@ async function endedText(
   { store }: Host,
   run: Run,
   outcome: Outcome
-): Promise<Told> {
+): Promise<TitledText> {
   const { record } = run;
   const directory = store.directoryOf(record.agent_id);
   const path = ownFile(directory, outcome.result_file);
@@ -77,9 +86,9 @@ async function endedText(
       : await readSlice(path, 0, mostChars).catch(() => gone);
   const rest = totalChars - text.length;
   const facts = [
-    `asked: ${oneLine(record.task)}`,
-    `model ${oneLine(outcome.model ?? record.model ?? 'default')}, access ${record.access} ${record.enforcement}`,
-    ...outcome.denials.map((denial) => `denied: ${oneLine(denial)}`),
+    `asked: ${terminalLine(record.task)}`,
+    `model ${terminalLine(outcome.model ?? record.model ?? 'default')}, access ${describeAccess(record.access, record.enforcement)}`,
+    ...outcome.denials.map((denial) => `denied: ${terminalLine(denial)}`),
     ...changedFiles(directory)
   ];
   return {
@@ -98,33 +107,34 @@ async function endedText(
 function changedFiles(directory: string): string[] {
   const { files = [], total = 0, note } = changesOf(directory) ?? {};
   const lines = files.map(
-    ({ path, added, removed }) =>
-      `  ${oneLine(path)} ${added === null ? '(binary)' : `+${added} -${removed}`}`
+    ({ path, added, removed, shared }) =>
+      `  ${terminalLine(path)} ${added === null ? '(binary)' : `+${added} -${removed}`}${shared ? ' (shared)' : ''}`
   );
   return [
     ...(total > 0 ? [`changed ${counted(total, 'file')}:`, ...lines] : []),
-    ...(note === undefined ? [] : [oneLine(note)])
+    ...(note === undefined ? [] : [terminalLine(note)])
   ];
 }
 
-function workerText({ meta, log }: Worker): Told {
+function workerText({ meta, log }: Worker): TitledText {
   const { status, tasks } = log.read();
   const events = log.outbox.tail(mostEvents, mostEventChars);
   const waiting = tasks.map(
-    ({ id, isRunning }) => `  ${oneLine(id)}${isRunning ? ' (running)' : ''}`
+    ({ id, isRunning }) =>
+      `  ${terminalLine(id)}${isRunning ? ' (running)' : ''}`
   );
   return {
-    title: `worker ${oneLine(meta.name)} ${meta.agent_id} ${status}`,
+    title: `worker ${terminalLine(meta.name)} ${meta.agent_id} ${status}`,
     text: [
-      `role ${oneLine(meta.role)}, engine ${meta.engine}, model ${oneLine(meta.model ?? 'default')}, access ${meta.access}`,
+      `role ${terminalLine(meta.role)}, engine ${meta.engine}, model ${terminalLine(meta.model ?? 'default')}, access ${meta.access}`,
       waiting.length > 0 ? 'tasks:' : 'no tasks',
       ...waiting,
       '',
       ...events.map(({ at, type, task_id: task, payload, by }) =>
         [
           at.slice(11, 19),
-          by === 'troupe' ? `(${oneLine(type)})` : oneLine(type),
-          ...(task === undefined ? [] : [oneLine(task)]),
+          by === 'troupe' ? `(${terminalLine(type)})` : terminalLine(type),
+          ...(task === undefined ? [] : [terminalLine(task)]),
           ...(payload === undefined ? [] : [wordsOf(payload)])
         ].join('  ')
       )
@@ -134,5 +144,43 @@ function workerText({ meta, log }: Worker): Told {
 
 function wordsOf(payload: unknown): string {
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
-  return oneLine(text);
+  return terminalLine(text);
+}
+
+const maximumLineBytes = 32 * 1024 * 1024;
+/** Steps of an agent that are kept for scrolling back. */
+const mostSteps = 5000;
+/** Bytes at the end of the output of a program without events. */
+const plainBytes = 256 * 1024;
+
+/** Steps and text of a running agent; each call of `read` adds new output. */
+class RunOutput {
+  readonly #path: string;
+  readonly #lines: LineReader;
+  readonly #reducer: EventReducer | undefined;
+  readonly #steps: string[] = [];
+
+  constructor(record: RunRecord, directory: string, registry: EngineRegistry) {
+    this.#path = join(directory, 'stdout');
+    this.#lines = new LineReader(this.#path, maximumLineBytes);
+    const readable = readableOf(record.kind, readerOf(record, registry));
+    this.#reducer = readable?.read ? new EventReducer(readable) : undefined;
+  }
+
+  async read(): Promise<string> {
+    const reducer = this.#reducer;
+    if (!reducer) return plainText(tailOf(this.#path, plainBytes));
+    let last = this.#steps.at(-1);
+    await this.#lines.read((line) => {
+      reducer.add(line);
+      const step = terminalLine(reducer.reply.progress ?? '');
+      if (step === '' || step === last) return;
+      last = step;
+      this.#steps.push(step);
+    });
+    this.#steps.splice(0, this.#steps.length - mostSteps);
+    const steps = this.#steps.map((step) => `- ${step}`).join('\n');
+    const text = plainText(reducer.reply.text);
+    return [steps, text].filter(Boolean).join('\n\n');
+  }
 }

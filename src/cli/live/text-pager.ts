@@ -1,13 +1,11 @@
-import { visibleText } from '../../core/visible-text.ts';
-import { colorsFor } from '../output.ts';
-import { describeError } from '../shared.ts';
-import { oneLine, shorten } from '../text.ts';
+import { visibleText } from '../../core/text.ts';
+import { describeError } from '../commands/command-options.ts';
+import { colorsFor } from '../output/output.ts';
+import { shorten, terminalLine, wrappedLines } from '../output/text.ts';
 import type { AgentText } from './agent-text.ts';
-import { moved } from './scrolling.ts';
-import type { Size } from './size.ts';
-import { wrappedLines } from './wrapped-lines.ts';
+import type { Size } from './screen/terminal.ts';
 
-/** What an agent said, to be read page by page, or as it comes. */
+/** The text of an agent, page by page or following its end. */
 export class TextPager {
   readonly source: AgentText;
   isFollowing: boolean;
@@ -24,12 +22,12 @@ export class TextPager {
     this.isFollowing = isFollowing;
   }
 
-  /** Reads on; one reading after the other. Never rejects. */
+  /** Reads the text again. Calls run one after another and never reject. */
   refresh(): Promise<void> {
     this.#reading = this.#reading.then(async () => {
       try {
         const { title, text } = await this.source.read();
-        this.#title = oneLine(title);
+        this.#title = terminalLine(title);
         this.#text = visibleText(text);
       } catch (error) {
         this.#text = describeError(error);
@@ -38,19 +36,19 @@ export class TextPager {
     return this.#reading;
   }
 
-  /** `12-30 of 45`. */
+  /** The visible lines: `12-30 of 45`. */
   get position(): string {
     const last = Math.min(this.#count, this.#top + this.#room);
     return `${Math.min(this.#top + 1, last)}-${last} of ${this.#count}`;
   }
 
-  /** True when the key scrolls. */
+  /** @returns whether the key scrolls */
   onKey(key: string): boolean {
     const next = moved(key, this.#top, this.#room);
     if (next === undefined) return false;
     const last = Math.max(0, this.#count - this.#room);
     this.#top = Math.min(Math.max(0, next), last);
-    // Who looks back wants to stay there.
+    // Scrolling back ends following.
     this.isFollowing = this.isFollowing && this.#top === last;
     return true;
   }
@@ -74,4 +72,49 @@ export class TextPager {
     this.#wrapped = { text, columns, lines };
     return lines;
   }
+}
+
+/**
+ * The line or row that a key moves to from `index`, without bounds; undefined
+ * for other keys.
+ */
+export function moved(
+  key: string,
+  index: number,
+  page: number
+): number | undefined {
+  switch (key) {
+    case 'up':
+    case 'k':
+      return index - 1;
+    case 'down':
+    case 'j':
+      return index + 1;
+    case 'page-up':
+    case 'b':
+      return index - page;
+    case 'page-down':
+    case ' ':
+      return index + page;
+    case 'home':
+    case 'g':
+      return 0;
+    case 'end':
+    case 'G':
+      return Number.MAX_SAFE_INTEGER;
+    default:
+      return undefined;
+  }
+}
+
+/** The first line to show: `top`, moved until `index` is visible. */
+export function windowOf(
+  index: number,
+  top: number,
+  room: number,
+  count: number
+): number {
+  const last = Math.max(0, count - room);
+  const least = index - room + 1;
+  return Math.max(0, Math.min(Math.max(top, least), Math.max(0, index), last));
 }

@@ -1,23 +1,24 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Host } from '../../host.ts';
-import { colorsFor } from '../output.ts';
-import type { Interruption } from '../process-end.ts';
-import { describeError } from '../shared.ts';
-import { oneLine, shorten } from '../text.ts';
+import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
+import type { Host } from '../../host/host.ts';
+import { describeError } from '../commands/command-options.ts';
+import { colorsFor } from '../output/output.ts';
+import { shorten, terminalLine } from '../output/text.ts';
+import type { Interruption } from '../process/process-end.ts';
 import { AgentList } from './agent-list.ts';
 import { AgentText } from './agent-text.ts';
-import { type Cancellation, cancellationOf } from './cancellation.ts';
-import { FullScreen } from './full-screen.ts';
-import type { Size } from './size.ts';
+import { FullScreen } from './screen/full-screen.ts';
+import type { Size } from './screen/terminal.ts';
 import { TextPager } from './text-pager.ts';
-import { watchHelp } from './watch-help.ts';
+import { isWorker, type WatchedAgent } from './watched-agent.ts';
 import type { Watcher } from './watcher.ts';
 
-const lookMs = 1000;
-/** An open text is read more often than the list. */
+/** The interval at which the list is read. */
+const listMs = 1000;
+/** The interval at which an open text is read. */
 const readMs = 400;
 
-/** `troupe watch` on a terminal: what is shown, and what keys do. */
+/** `troupe watch` on a terminal: renders the screen and handles keys. */
 export class WatchSession {
   readonly #host: Host;
   readonly #watcher: Watcher;
@@ -35,7 +36,7 @@ export class WatchSession {
     this.#watcher = watcher;
   }
 
-  /** Until somebody quits, or a signal comes. */
+  /** Resolves when the user quits or the process gets a signal. */
   async run({ signal }: Interruption): Promise<void> {
     const end = AbortSignal.any([signal, this.#end.signal]);
     const screen = new FullScreen({
@@ -45,15 +46,15 @@ export class WatchSession {
     });
     this.#screen = screen;
     try {
-      let looked = Number.NEGATIVE_INFINITY;
+      let readAt = Number.NEGATIVE_INFINITY;
       while (!end.aborted) {
-        if (performance.now() - looked >= lookMs) {
-          looked = performance.now();
-          await this.#look().catch((error: unknown) => this.#fail(error));
+        if (performance.now() - readAt >= listMs) {
+          readAt = performance.now();
+          await this.#refresh().catch((error: unknown) => this.#fail(error));
         }
         await this.#pager?.refresh();
         if (!end.aborted) screen.draw();
-        const pause = this.#pager ? readMs : lookMs;
+        const pause = this.#pager ? readMs : listMs;
         await delay(pause, undefined, { signal: end }).catch(() => undefined);
       }
     } finally {
@@ -61,9 +62,9 @@ export class WatchSession {
     }
   }
 
-  async #look(): Promise<void> {
+  async #refresh(): Promise<void> {
     await this.#host.attend();
-    this.#list.show(await this.#watcher.look());
+    this.#list.show(await this.#watcher.read());
   }
 
   #render(size: Size): string[] {
@@ -165,7 +166,7 @@ export class WatchSession {
   #answer(key: string, { perform }: Cancellation): void {
     this.#question = undefined;
     if (key !== 'y' && key !== 'Y') this.#message = 'Nothing was changed.';
-    else this.#perform(perform().then((told) => this.#say(told)));
+    else this.#perform(perform().then((text) => this.#say(text)));
   }
 
   #type(key: string): void {
@@ -177,7 +178,7 @@ export class WatchSession {
     if ([...key].length === 1) list.filter += key;
   }
 
-  /** Does something while the screen goes on. */
+  /** Runs in the background, and redraws the screen afterwards. */
   #perform(work: Promise<void>): void {
     work
       .catch((error: unknown) => this.#fail(error))
@@ -191,6 +192,68 @@ export class WatchSession {
   }
 
   #say(text: string): void {
-    this.#message = oneLine(text);
+    this.#message = terminalLine(text);
   }
 }
+
+/** A question to the user, and the call that cancels after a yes. */
+interface Cancellation {
+  question: string;
+  /** Resolves to a sentence about the result. */
+  perform: () => Promise<string>;
+}
+
+const taskWidth = 30;
+
+/** For an agent or a worker's task; a text if there is nothing to cancel. */
+function cancellationOf(
+  host: Host,
+  { id, of, isActive, task, state }: WatchedAgent
+): Cancellation | string {
+  if (isWorker(of)) return taskCancellation(host, of);
+  if (!isActive) return `${id} has ended already (${state}).`;
+  return {
+    question: `Cancel ${id} (${shorten(task, taskWidth)})?`,
+    perform: async () => {
+      const run = await host.cancel(id, 'from troupe watch');
+      return run ? `${id} is ${run.status}.` : `${id} is not there any more.`;
+    }
+  };
+}
+
+function taskCancellation(
+  { orchestrator }: Host,
+  { meta, log }: Worker
+): Cancellation | string {
+  const name = terminalLine(meta.name);
+  const { running } = log.read();
+  if (!running)
+    return `Worker ${name} has no task to cancel; the tool agent_delete ends a worker.`;
+  const task = terminalLine(running.id);
+  return {
+    question: `Cancel task ${task} of worker ${name}?`,
+    perform: async () => {
+      await orchestrator.cancel(meta.agent_id, running.id);
+      return `Worker ${name} was asked to give up task ${task}.`;
+    }
+  };
+}
+
+/** The help that `?` shows. docs/command-line.md has the same keys. */
+const watchHelp = [
+  'troupe watch shows the agents and workers of this workspace, whoever started',
+  'them: those at work, workers, and those that ended last.',
+  '',
+  '  up, down, j, k        select an agent; in a text, scroll',
+  '  PgUp, PgDn, b, space  a page',
+  '  Home, End, g, G       to the first, to the last',
+  '  Enter                 open: what it said; a result that is shown was read',
+  '  f                     follow: what it does and says, as it comes',
+  '  c                     cancel it, after a question; of a worker, its task',
+  '  /                     show only agents that have some words; Esc shows all',
+  '  q, Esc                back; q in the list ends troupe watch',
+  '',
+  'STATE is green for done, red for failed, yellow for at work, out of time or',
+  'interrupted. LINES counts what it added and removed, seen by git when it ended.',
+  'COST is in US dollars; "-" is not known. Agents go on when you quit.'
+];

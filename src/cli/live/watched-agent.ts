@@ -1,10 +1,12 @@
+import { secondsSince } from '../../answers/format-run.ts';
 import { changesOf } from '../../core/changes/change-file.ts';
-import type { WorkerStatus } from '../../core/orchestrator/records.ts';
-import type { Worker } from '../../core/orchestrator/worker-store.ts';
-import { secondsSince } from '../../core/runs/report.ts';
+import type { WorkerStatus } from '../../core/orchestrator/queue/records.ts';
+import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
 import type { Run, RunStatus } from '../../core/runs/run.ts';
-import type { Host } from '../../host.ts';
-import { counted, oneLine as wholeLine } from '../text.ts';
+import type { Host } from '../../host/host.ts';
+import { colorsFor, statusColor } from '../output/output.ts';
+import type { Cell, Column } from '../output/table.ts';
+import { dollars, shortDuration, terminalLine, when } from '../output/text.ts';
 
 /** One line of `troupe watch`: an agent, or a worker. */
 export interface WatchedAgent {
@@ -12,27 +14,31 @@ export interface WatchedAgent {
   engine: string;
   model: string | undefined;
   state: RunStatus | WorkerStatus;
-  /** It works, or could: nothing has ended it. */
+  /** Whether it has not ended. */
   isActive: boolean;
   seconds: number;
   /** US dollars; undefined while it is not known. */
   costUsd: number | undefined;
-  /** Lines added and removed, where troupe saw what it changed. */
-  changed: { added: number; removed: number } | undefined;
-  /** What it does now, how it failed, or what it was asked. */
+  /**
+   * Lines added and removed, if changes were tracked. `isShared`: another agent
+   * may have changed some of them.
+   */
+  changed: { added: number; removed: number; isShared?: boolean } | undefined;
+  /** The current activity, else the error, else the task. */
   doing: string;
-  /** First line of what was asked; of a worker its name and role. */
+  /** The task on one line; of a worker, its name and role. */
   task: string;
-  /** ISO time of its end. */
+  /** When the agent ended, in ISO format. */
   endedAt: string | undefined;
+  /** The source of these facts. */
   of: Run | Worker;
 }
 
-/** More than any terminal shows in one line. */
+/** The most characters of a text; no terminal shows more in one line. */
 const mostChars = 500;
 
-function oneLine(text: string): string {
-  return wholeLine(text.slice(0, mostChars));
+function cutLine(text: string): string {
+  return terminalLine(text.slice(0, mostChars));
 }
 
 export function isWorker(of: Run | Worker): of is Worker {
@@ -42,29 +48,30 @@ export function isWorker(of: Run | Worker): of is Worker {
 export async function watchedRun(host: Host, run: Run): Promise<WatchedAgent> {
   const { record, status, outcome } = run;
   const reply = outcome ? undefined : await host.tracker.reply(record.agent_id);
-  const task = oneLine(record.task);
+  const task = cutLine(record.task);
   const model = outcome?.model ?? reply?.model ?? record.model;
   return {
-    id: oneLine(record.agent_id),
-    engine: oneLine(record.engine),
-    model: model === null ? undefined : oneLine(model),
+    id: cutLine(record.agent_id),
+    engine: cutLine(record.engine),
+    model: model === null ? undefined : cutLine(model),
     state: status,
     isActive: !outcome,
     seconds: outcome ? outcome.duration_ms / 1000 : secondsSince(record),
     costUsd: outcome?.cost_usd ?? reply?.costUsd,
     changed: changedLines(host.store.directoryOf(record.agent_id)),
-    doing: doingOf(run, reply?.progress) ?? task,
+    doing: doingOf(host, run) ?? task,
     task,
     endedAt: outcome?.completed_at,
     of: run
   };
 }
 
-function doingOf({ status, outcome }: Run, progress: string | undefined) {
+function doingOf(host: Host, { record, status, outcome }: Run) {
   if (outcome)
-    return outcome.error === null ? undefined : oneLine(outcome.error);
+    return outcome.error === null ? undefined : cutLine(outcome.error);
   if (status === 'queued') return 'waiting for a free place';
-  return progress === undefined ? undefined : oneLine(progress);
+  const words = host.tracker.lastWords(record);
+  return words === undefined ? undefined : cutLine(words);
 }
 
 export function watchedWorker(worker: Worker): WatchedAgent {
@@ -74,16 +81,16 @@ export function watchedWorker(worker: Worker): WatchedAgent {
   const name = `${meta.name} (${meta.role})`;
   const busy = running ? `at task ${running.id}` : 'no task';
   return {
-    id: oneLine(meta.agent_id),
-    engine: oneLine(meta.engine),
-    model: meta.model === null ? undefined : oneLine(meta.model),
+    id: cutLine(meta.agent_id),
+    engine: cutLine(meta.engine),
+    model: meta.model === null ? undefined : cutLine(meta.model),
     state: status,
     isActive: !isOver,
     seconds: Math.max(0, (Date.now() - Date.parse(meta.created_at)) / 1000),
     costUsd: undefined,
     changed: undefined,
-    doing: oneLine(`worker ${meta.name}, ${busy}${queue}`),
-    task: oneLine(`worker ${name}`),
+    doing: cutLine(`worker ${meta.name}, ${busy}${queue}`),
+    task: cutLine(`worker ${name}`),
     endedAt: undefined,
     of: worker
   };
@@ -94,19 +101,50 @@ function changedLines(directory: string): WatchedAgent['changed'] {
   if (!files) return undefined;
   const sum = (name: 'added' | 'removed') =>
     files.reduce((total, file) => total + (file[name] ?? 0), 0);
-  return { added: sum('added'), removed: sum('removed') };
+  const isShared = files.some(({ shared }) => shared);
+  return { added: sum('added'), removed: sum('removed'), isShared };
 }
 
-/** `3 running, 1 queued`, in this order, of those that have not ended. */
-export function countsOf(agents: WatchedAgent[]): string {
-  const active = agents.filter(({ isActive }) => isActive);
-  const runs = active.filter(({ of }) => !isWorker(of));
-  const workers = active.length - runs.length;
-  const running = runs.filter(({ state }) => state === 'running').length;
-  const queued = runs.length - running;
+export const agentColumns: Column[] = [
+  { heading: 'ID' },
+  { heading: 'STATE' },
+  { heading: 'ENGINE', minWidth: 12 },
+  { heading: 'TIME', align: 'right' },
+  { heading: 'COST', align: 'right', dropOrder: 2 },
+  { heading: 'LINES', dropOrder: 1 },
+  { heading: 'ENDED', dropOrder: 0 },
+  { heading: 'DOING', minWidth: 12 }
+];
+
+/**
+ * @param seconds since the state was read
+ * @param room the most characters of the activity
+ */
+export function agentRow(
+  agent: WatchedAgent,
+  seconds = 0,
+  room = Number.POSITIVE_INFINITY
+): Cell[] {
+  const { id, state, engine, model, costUsd, changed } = agent;
+  const doing = agent.doing.slice(0, room);
+  const colors = colorsFor(process.stdout);
+  const { endedAt, isActive } = agent;
+  const age = agent.seconds + (isActive ? seconds : 0);
   return [
-    `${running} running`,
-    ...(queued > 0 ? [`${queued} queued`] : []),
-    ...(workers > 0 ? [counted(workers, 'worker')] : [])
-  ].join(', ');
+    id,
+    { text: state, color: statusColor(colors, state) },
+    model === undefined ? engine : `${engine} ${model}`,
+    // A time that is updated once a second has no tenths.
+    shortDuration(age).replace(isActive ? /\.\d/ : '', ''),
+    dollars(costUsd ?? null) || '-',
+    linesOf(changed),
+    endedAt === undefined ? '-' : when(endedAt),
+    doing
+  ];
+}
+
+function linesOf(changed: WatchedAgent['changed']): string {
+  if (!changed) return '-';
+  const { added, removed, isShared } = changed;
+  return `+${added} -${removed}${isShared ? ' shared' : ''}`;
 }

@@ -1,50 +1,57 @@
-import { totalSize } from '../../core/audit/journal-files.ts';
-import type { Host } from '../../host.ts';
-import { listedWorkers } from '../worker-table.ts';
-import { DaySum, type DayTotal } from './day-sum.ts';
 import {
+  type JournalFiles,
+  totalSize
+} from '../../core/audit/journal/journal-files.ts';
+import type { JournalReader } from '../../core/audit/journal/journal-reader.ts';
+import { parseRecord } from '../../core/audit/journal/journal-record.ts';
+import type { Host } from '../../host/host.ts';
+import { readBack } from '../output/journal-lines.ts';
+import { counted, dollars } from '../output/text.ts';
+import { listedWorkers } from '../output/worker-table.ts';
+import {
+  isWorker,
   type WatchedAgent,
   watchedRun,
   watchedWorker
 } from './watched-agent.ts';
 
-/** A workspace at one moment. */
-export interface Sight {
-  /** At work first, then workers, then the last that ended, newest first. */
+/** The state of a workspace at one moment. */
+export interface Snapshot {
+  /** Order: active agents, live workers, ended agents, ended workers. */
   agents: WatchedAgent[];
-  /** No agent was ever here. Without --limit there may be none to show. */
+  /** Whether there are no agents at all, even beyond the limit. */
   isUnused: boolean;
   today: DayTotal;
 }
 
-/** Looks at all agents of a workspace, whoever started them. */
+/** Reads the state of all agents of a workspace, from any server. */
 export class Watcher {
   readonly #host: Host;
   readonly #limit: number;
   readonly #today: DaySum;
-  /** Who has ended does not change any more. */
+  /** Agents that have ended; they no longer change. */
   #ended = new Map<string, WatchedAgent>();
-  /** Changes when another one has ended, or was cleaned away. */
+  /** Changes when another agent has ended or was removed. */
   #stamp = '';
 
-  /** @param limit of the agents that have ended, and of such workers */
+  /** @param limit the most ended agents, and the most ended workers */
   constructor(host: Host, limit: number) {
     this.#host = host;
     this.#limit = limit;
     this.#today = new DaySum(host.journal.files);
   }
 
-  async look(): Promise<Sight> {
+  async read(): Promise<Snapshot> {
     const host = this.#host;
     const runs = await host.tracker.active();
     const active = await Promise.all(runs.map((run) => watchedRun(host, run)));
     const workers = listedWorkers(host, this.#limit).map(watchedWorker);
-    const isThere = ({ isActive }: WatchedAgent) => isActive;
+    const isLive = ({ isActive }: WatchedAgent) => isActive;
     const agents = [
       ...active,
-      ...workers.filter(isThere),
+      ...workers.filter(isLive),
       ...(await this.#endedLast()),
-      ...workers.filter((worker) => !isThere(worker))
+      ...workers.filter((worker) => !isLive(worker))
     ];
     return {
       agents,
@@ -71,9 +78,106 @@ export class Watcher {
     return [...ended.values()];
   }
 
-  /** Undefined for one whose files somebody has spoilt. */
+  /** Undefined for an agent whose files are corrupt. */
   async #endedOne(id: string): Promise<WatchedAgent | undefined> {
     const run = await this.#host.tracker.run(id).catch(() => undefined);
     return run?.outcome && watchedRun(this.#host, run);
   }
+}
+
+/** The sums of the agents that ended on one day. */
+interface DayTotal {
+  /** `2026-11-22`, UTC as in IAC.md. */
+  day: string;
+  ended: number;
+  /** How many of them ended with another status than `completed`. */
+  notCompleted: number;
+  /** US dollars; undefined when no cost is known. */
+  costUsd: number | undefined;
+  costsUnknown: number;
+}
+
+/** Today's total: reads the journal backward once, then follows its end. */
+export class DaySum {
+  readonly #files: JournalFiles;
+  readonly #now: () => Date;
+  #reader: JournalReader | undefined;
+  #total = emptyTotal('');
+
+  constructor(files: JournalFiles, now = () => new Date()) {
+    this.#files = files;
+    this.#now = now;
+  }
+
+  async read(): Promise<DayTotal> {
+    const day = this.#now().toISOString().slice(0, 10);
+    if (day !== this.#total.day) this.#total = emptyTotal(day);
+    this.#reader ??= this.#readBack(day);
+    const isSame = await this.#reader.read((line) => this.#take(line));
+    if (isSame) return this.#total;
+    // The journal was replaced.
+    this.#total = emptyTotal(day);
+    this.#reader = this.#readBack(day);
+    return this.#total;
+  }
+
+  /** Adds the ends of the day, and returns a reader of later records. */
+  #readBack(day: string): JournalReader {
+    return readBack(this.#files, (lines) => {
+      for (const line of lines) this.#take(line);
+      for (const line of lines) {
+        const record = parseRecord(line);
+        if (record) return record.at < day;
+      }
+      return false;
+    });
+  }
+
+  #take(line: string): void {
+    // Most lines are other records, too long to parse for nothing.
+    if (!line.includes('"type":"finished"')) return;
+    const record = parseRecord(line);
+    if (record?.type !== 'finished') return;
+    const { completed_at: at, cost_usd: cost, status } = record;
+    const total = this.#total;
+    if (at.slice(0, 10) !== total.day) return;
+    total.ended += 1;
+    if (status !== 'completed') total.notCompleted += 1;
+    if (cost === null) total.costsUnknown += 1;
+    else total.costUsd = (total.costUsd ?? 0) + cost;
+  }
+}
+
+function emptyTotal(day: string): DayTotal {
+  const none = { ended: 0, notCompleted: 0, costsUnknown: 0 };
+  return { day, ...none, costUsd: undefined };
+}
+
+/** `3 running, 2 workers; today (UTC) 12 ended, 1 of them not well, $0.31`. */
+export function summaryOf({ agents, today }: Snapshot): string {
+  const { ended, notCompleted } = today;
+  const bad = notCompleted > 0 ? `, ${notCompleted} of them not well` : '';
+  const total = ended === 0 ? 'none ended' : `${ended} ended${bad}`;
+  const cost = ended === 0 ? '' : `, cost ${costOf(today)}`;
+  return `${countsOf(agents)}; today (UTC) ${total}${cost}`;
+}
+
+function costOf({ costUsd, costsUnknown }: DayTotal): string {
+  if (costUsd === undefined) return 'unknown';
+  const sum = dollars(costUsd);
+  return costsUnknown === 0 ? sum : `${sum} + ${costsUnknown} unknown`;
+}
+
+/** `3 running, 1 queued, 2 workers`: the agents that have not ended. */
+function countsOf(agents: WatchedAgent[]): string {
+  const active = agents.filter(({ isActive }) => isActive);
+  const runs = active.filter(({ of }) => !isWorker(of));
+  const workers = active.length - runs.length;
+  const running = runs.filter(({ state }) => state === 'running').length;
+  const queued = runs.length - running;
+  return [
+    `${running} running`,
+    ...(queued > 0 ? [`${queued} queued`] : []),
+    ...(workers > 0 ? [counted(workers, 'worker')] : [])
+  ].join(', ');
 }

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
 import {
   type Changes,
   changesOf,
@@ -21,15 +21,15 @@ beforeEach(() => {
 
 afterEach(() => workspace.remove());
 
-/** Somebody looked: his patch is written, his words are not. */
-function looked(name: string): Changes {
+/** A comparison that has written its patch, but not `changes.json`. */
+function comparison(name: string): Changes {
   writeFileSync(join(workspace.path, name), name);
   const files = [{ path: name, added: 1, removed: 0 }];
   return { v: 1, files, total: 1, patch: name };
 }
 
-test('of two who looked, the first counts, with his patch', () => {
-  const [one, two] = [looked('one.tmp'), looked('two.tmp')];
+test('the first of two comparisons wins, with its patch', () => {
+  const [one, two] = [comparison('one.tmp'), comparison('two.tmp')];
   keepChanges(workspace.path, one);
   keepChanges(workspace.path, two);
   expect(changesOf(workspace.path)).toEqual(one);
@@ -40,16 +40,16 @@ test('of two who looked, the first counts, with his patch', () => {
   ]);
 });
 
-test('the patch of one who was killed in between gets its name later', () => {
-  const one = looked('one.tmp');
+test('the patch of a process that was killed gets its final name later', () => {
+  const one = comparison('one.tmp');
   workspace.write('changes.json', JSON.stringify(one));
-  keepChanges(workspace.path, looked('two.tmp'));
+  keepChanges(workspace.path, comparison('two.tmp'));
   settlePatch(workspace.path);
   expect(readFileSync(patchOf(workspace.path), 'utf8')).toBe('one.tmp');
   expect(readdirSync(workspace.path)).not.toContain('two.tmp');
 });
 
-test('where nothing was seen there is nothing to give a name to', () => {
+test('without a patch, no file is renamed', () => {
   settlePatch(workspace.path);
   keepChanges(workspace.path, { v: 1, patch: null, note: 'no git' });
   settlePatch(workspace.path);

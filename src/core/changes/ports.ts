@@ -1,78 +1,82 @@
-/** One file that differs; the counts are null for what is not text. */
+import type { Worktree } from '../runs/run.ts';
+
+/** A changed file. The counts are in lines; null for a binary file. */
 export interface FileChange {
   /** Relative to the workspace root. */
   path: string;
   added: number | null;
   removed: number | null;
   renamed_from?: string;
+  /** Another agent may have changed it. */
+  shared?: true;
 }
 
-/** A repository as a worktree can be made from it. */
+/** A repository from which a worktree can be created. */
 export interface Origin {
-  /** Its top directory. */
+  /** The top directory of the repository. */
   top: string;
-  /** The commit that is checked out there. */
+  /** The commit that is checked out in `top`. */
   head: string;
 }
 
-/** A worktree that one agent works in. */
-export interface Worktree {
-  path: string;
-  branch: string;
-  /** The commit it was made from. */
-  base: string;
-  /** Top directory of the repository it belongs to. */
-  origin: string;
-}
-
-/** A working directory as it is now. */
-export interface Sight {
-  /** Somewhere in the repository. */
+/** A working directory in its current state. */
+interface WorkingDirectory {
+  /** Any directory of the repository. */
   directory: string;
-  /** Directories whose `.agents/` and logs are ours, not the project's. */
-  roots: string[];
+  /** Directories with files of troupe, which are skipped. */
+  owned: string[];
 }
 
-/** A working directory to be compared with what it was before. */
-export interface View extends Sight {
-  /** A folder of ours for all that git writes. */
+/** A working directory to compare with an earlier snapshot. */
+export interface View extends WorkingDirectory {
+  /** A private folder of troupe for all files that git writes. */
   shadow: string;
-  /** Compare with this commit instead of with what was there. */
+  /** The commit to compare with, instead of the snapshot. */
   base?: string;
+  /** The paths of changed files are relative to this directory. */
+  seenFrom: string;
+  /** The top of the original repository; paths in a worktree refer to it. */
+  standsFor?: string;
 }
 
 export interface Comparison {
-  /** In git's order, at most `limit`. */
+  /** In the order of git's output. */
   files: FileChange[];
-  total: number;
-  /** What was not looked at, in one sentence. */
+  /** A sentence about files that were not compared. */
   unseen?: string;
 }
 
 /**
- * Repositories, as the core needs them. Implemented in adapters/. What fails
- * rejects with an Error whose message is git's own words on one line.
+ * The git operations that the core needs; implemented in adapters/. A failure
+ * rejects with an Error that has git's message, on one line.
  */
 export interface Repositories {
-  /** Where a repository around a directory seems to be; starts no process. */
+  /** The top of the repository around a directory, without starting git. */
   topOf(directory: string): string | undefined;
-  /** Keeps how a view stands, in its shadow. False: it is in no repository. */
+  /** Stores a snapshot in `view.shadow`; returns false without a repository. */
   remember(view: View, signal: AbortSignal): Promise<boolean>;
   /**
-   * What changed since; the patch is written to a new file when there is any.
-   * Undefined when nothing was remembered.
+   * Compares a view with its snapshot, and writes the differences to a new file
+   * at the path `patch`. Returns undefined if there is no snapshot.
    */
   compare(
     view: View,
     patch: string,
-    limit: number,
     signal: AbortSignal
   ): Promise<Comparison | undefined>;
-  /** True when there is work in it that is not committed. */
-  hasUncommitted(sight: Sight, signal: AbortSignal): Promise<boolean>;
+  /** Whether a directory has uncommitted changes. */
+  hasUncommitted(
+    directory: WorkingDirectory,
+    signal: AbortSignal
+  ): Promise<boolean>;
   originOf(directory: string, signal: AbortSignal): Promise<Origin>;
-  /** Makes a worktree, or takes the one that is there. */
+  /** Creates a worktree, or uses the existing one. */
   addWorktree(worktree: Worktree, signal: AbortSignal): Promise<void>;
-  /** Removes a worktree and its branch if nothing ever happened in it. */
+  /**
+   * Removes a worktree and its branch if the worktree is unchanged. Callers run
+   * one removal of a worktree at a time, and none while an agent works in it.
+   */
   removeUntouched(worktree: Worktree, signal: AbortSignal): Promise<void>;
+  /** Restores a worktree if a killed process left its removal incomplete. */
+  putBackWorktree(worktree: Worktree): Promise<void>;
 }

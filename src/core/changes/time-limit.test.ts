@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Work that never ends by itself. */
+/** Work that ends only when it is aborted. */
 function untilStopped(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(new Error('killed')));
@@ -23,7 +23,7 @@ function failureOf(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test('work that takes too long is stopped, and that is what is said', async () => {
+test('work that takes too long is aborted, and the error says so', async () => {
   const failure = failureOf(new TimeLimit().within(5000, untilStopped));
   await vi.advanceTimersByTimeAsync(5000);
   const error = await failure;
@@ -31,7 +31,7 @@ test('work that takes too long is stopped, and that is what is said', async () =
   expect(TimeLimit.isPassed(error)).toBe(true);
 });
 
-test('work that is done in time is done, and its own failure its own', async () => {
+test('work that ends in time keeps its result or its own error', async () => {
   const limits = new TimeLimit();
   expect(await limits.within(1, async () => 'done')).toBe('done');
   const failure = failureOf(limits.within(1, async () => Promise.reject('no')));
@@ -39,7 +39,7 @@ test('work that is done in time is done, and its own failure its own', async () 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('once time is short, what runs and what follows gets less', async () => {
+test('a shortened limit applies to current and future work', async () => {
   const limits = new TimeLimit();
   const running = failureOf(limits.within(60_000, untilStopped));
   limits.shorten(1000);
@@ -49,23 +49,23 @@ test('once time is short, what runs and what follows gets less', async () => {
     expect(await failure).toEqual(new Error('git was not done within 1 s'));
 });
 
-test('work that nobody wants any more is stopped for that reason', async () => {
-  const unwanted = new AbortController();
-  const work = new TimeLimit().within(5000, untilStopped, unwanted.signal);
+test('canceled work is aborted with the reason of its signal', async () => {
+  const cancellation = new AbortController();
+  const work = new TimeLimit().within(5000, untilStopped, cancellation.signal);
   const failure = failureOf(work);
-  unwanted.abort(new Error('canceled'));
+  cancellation.abort(new Error('canceled'));
   const error = await failure;
   expect(error).toEqual(new Error('canceled'));
   expect(TimeLimit.isPassed(error)).toBe(false);
 });
 
-test('work that nobody wants any more is not begun', async () => {
-  const unwanted = AbortSignal.abort(new Error('canceled'));
+test('work that is already canceled is not started', async () => {
+  const aborted = AbortSignal.abort(new Error('canceled'));
   let hasBegun = false;
   const work = async () => {
     hasBegun = true;
   };
-  const failure = failureOf(new TimeLimit().within(5000, work, unwanted));
+  const failure = failureOf(new TimeLimit().within(5000, work, aborted));
   expect(await failure).toEqual(new Error('canceled'));
   expect(hasBegun).toBe(false);
 });

@@ -1,18 +1,22 @@
-/** Lets work take so long and no longer, less when we are about to end. */
+/** A time limit for work, which becomes shorter when the process ends. */
 export class TimeLimit {
   readonly #running = new Set<AbortController>();
   #most = Number.POSITIVE_INFINITY;
 
-  /** @throws Passed when the time was up, else what the work throws */
+  /**
+   * Runs work with a time limit.
+   * @throws Passed when the time is up, the reason of `cancelSignal` when it is
+   *   aborted, or the error of the work
+   */
   async within<T>(
     milliseconds: number,
     work: (signal: AbortSignal) => Promise<T>,
-    unwanted?: AbortSignal
+    cancelSignal?: AbortSignal
   ): Promise<T> {
-    unwanted?.throwIfAborted();
+    cancelSignal?.throwIfAborted();
     const controller = new AbortController();
-    const stop = () => controller.abort(unwanted?.reason);
-    unwanted?.addEventListener('abort', stop, { once: true });
+    const stop = () => controller.abort(cancelSignal?.reason);
+    cancelSignal?.addEventListener('abort', stop, { once: true });
     const allowed = Math.min(milliseconds, this.#most);
     const timer = abortAfter(controller, allowed);
     this.#running.add(controller);
@@ -26,12 +30,12 @@ export class TimeLimit {
       throw aborted ? reason : error;
     } finally {
       clearTimeout(timer);
-      unwanted?.removeEventListener('abort', stop);
+      cancelSignal?.removeEventListener('abort', stop);
       this.#running.delete(controller);
     }
   }
 
-  /** What runs now, and what will, gets at most this long from here on. */
+  /** Limits current and future work to this time from now on. */
   shorten(milliseconds: number): void {
     this.#most = milliseconds;
     for (const controller of this.#running)
@@ -44,8 +48,8 @@ export class TimeLimit {
 }
 
 /**
- * Work that was stopped has ended when this throws, unless it cannot: a file
- * system that does not answer holds a thread, which nothing can stop.
+ * After an abort, `within` waits this long for the work to end, and then throws
+ * anyway: a file system that does not respond may block the work.
  */
 const graceMs = 800;
 
@@ -67,4 +71,31 @@ function abortAfter(
     const seconds = Math.round(milliseconds / 100) / 10;
     controller.abort(new Passed(`git was not done within ${seconds} s`));
   }, milliseconds);
+}
+
+/** The assumed duration of a snapshot that another server took. */
+const usualMs = 1000;
+/** The least time for the comparison, however long the snapshot took. */
+const leastMs = 200;
+
+/**
+ * The time that the snapshot and the comparison of an agent may take together,
+ * so that its run takes at most 5 s longer, including the time to kill git.
+ */
+export class ComparisonTime {
+  readonly snapshotMs = 4000;
+  readonly #tookMs = new Map<string, number>();
+
+  /** @param began when the snapshot started, by `performance.now()` */
+  noteSnapshot(agentId: string, began: number): void {
+    this.#tookMs.set(agentId, performance.now() - began);
+  }
+
+  /** Called at the agent's end. @returns a function for the ms that are left */
+  start(agentId: string): () => number {
+    const tookMs = this.#tookMs.get(agentId) ?? usualMs;
+    this.#tookMs.delete(agentId);
+    const ends = performance.now() + this.snapshotMs - tookMs;
+    return () => Math.max(leastMs, ends - performance.now());
+  }
 }

@@ -4,9 +4,9 @@ import {
   participantOf,
   processOf,
   witnessesOf
-} from '../../testing/council-states.ts';
+} from '../../../test/kit/servers/council-states.ts';
 import { HostError } from '../errors.ts';
-import { Attendance, type Entrance, formersAfter } from './attendance.ts';
+import { Attendance, type EntryMode, formersAfter } from './attendance.ts';
 import { type CouncilState, emptyState } from './state.ts';
 
 const now = '2026-11-22T06:00:00.000Z';
@@ -14,10 +14,10 @@ const now = '2026-11-22T06:00:00.000Z';
 function enter(
   attendance: Attendance,
   state: CouncilState,
-  how: Entrance,
+  mode: EntryMode,
   name = 'claude'
 ) {
-  return attendance.enter(state, name, how, now);
+  return attendance.enter(state, name, mode, now);
 }
 
 function codeOf(work: () => unknown): string | undefined {
@@ -30,7 +30,7 @@ function codeOf(work: () => unknown): string | undefined {
   }
 }
 
-/** A session after one in which claude took part, by the process 1. */
+/** A session after one in which claude took part through process 1. */
 const later = openCouncil({
   former_participants: [
     { agent_name: 'claude', session_id: 's0', owner: processOf(1) }
@@ -38,18 +38,20 @@ const later = openCouncil({
 });
 
 test.each(['join', 'read', 'write'] as const)(
-  'to %s where there is no council is an error',
-  (how) => {
+  '%s without a council is an error',
+  (mode) => {
     const attendance = new Attendance(witnessesOf(1));
-    expect(codeOf(() => enter(attendance, emptyState, how))).toBe('no_council');
+    expect(codeOf(() => enter(attendance, emptyState, mode))).toBe(
+      'no_council'
+    );
   }
 );
 
 test.each(['join', 'read', 'write'] as const)(
-  'who comes for the first time takes part, by %s',
-  (how) => {
+  'the first %s of an agent adds it to the session',
+  (mode) => {
     const attendance = new Attendance(witnessesOf(1));
-    const { state, participant } = enter(attendance, openCouncil(), how);
+    const { state, participant } = enter(attendance, openCouncil(), mode);
     expect(state.participants).toEqual([participant]);
     expect(participant).toEqual({
       agent_name: 'claude',
@@ -61,7 +63,7 @@ test.each(['join', 'read', 'write'] as const)(
   }
 );
 
-test('who is there already is seen again, and keeps its cursors', () => {
+test('a participant keeps its cursors when it is seen again', () => {
   const known = participantOf('claude', {
     last_request_seen: 'q1',
     last_feedback_seen: 'r1',
@@ -76,7 +78,7 @@ test('who is there already is seen again, and keeps its cursors', () => {
   ]);
 });
 
-test('words for an earlier request are refused until one joins', () => {
+test('a response to an earlier request is refused until the agent joins', () => {
   const attendance = new Attendance(witnessesOf(1));
   const write = () => enter(attendance, later, 'write');
   expect(codeOf(write)).toBe('session_replaced');
@@ -86,14 +88,14 @@ test('words for an earlier request are refused until one joins', () => {
   expect(codeOf(() => enter(attendance, state, 'write'))).toBeUndefined();
 });
 
-test('who reads is told once that the session is another one', () => {
+test('the first read reports that the session was replaced', () => {
   const attendance = new Attendance(witnessesOf(1));
   const read = () => enter(attendance, later, 'read');
   expect(codeOf(read)).toBe('session_replaced');
   expect(read().state.participants).toHaveLength(1);
 });
 
-test('a server that is new may read, but not write for its dead forerunner', () => {
+test('a server with the name of a dead one may read, but not write', () => {
   const attendance = new Attendance(witnessesOf(2, [1]));
   expect(codeOf(() => enter(attendance, later, 'write'))).toBe(
     'session_replaced'
@@ -101,7 +103,7 @@ test('a server that is new may read, but not write for its dead forerunner', () 
   expect(codeOf(() => enter(attendance, later, 'read'))).toBeUndefined();
 });
 
-test('a server keeps the name that it was given, when the first is free again', () => {
+test('a server keeps its assigned name when the requested one is free again', () => {
   const state = openCouncil({
     participants: [participantOf('claude', { owner: processOf(1) })]
   });
@@ -115,7 +117,7 @@ test('a server keeps the name that it was given, when the first is free again', 
   expect(attendance.nameOf('claude', without)).toBe('claude#2');
 });
 
-test('those of a session that ends are remembered, but not who starts the next', () => {
+test('former participants are stored, except for the starter of the next session', () => {
   const state = openCouncil({
     participants: [
       participantOf('claude', { owner: processOf(1) }),
@@ -133,7 +135,7 @@ test('those of a session that ends are remembered, but not who starts the next',
   ]);
 });
 
-test('of those who took part, a thousand are remembered', () => {
+test('at most a thousand former participants are stored', () => {
   const participants = Array.from({ length: 1200 }, (_, index) =>
     participantOf(`agent-${index}`)
   );

@@ -2,39 +2,56 @@ import { randomUUID } from 'node:crypto';
 import {
   Attendance,
   type Entered,
-  type Entrance,
+  type EntryMode,
   formersAfter,
-  seated
+  withParticipant
 } from './attendance.ts';
-import type { Change, CouncilStore } from './council-store.ts';
-import { isClosed } from './errors.ts';
-import type { OwnerWitnesses } from './owner.ts';
+import {
+  type Change,
+  type CouncilStore,
+  isSameOwner,
+  type OwnerLiveness
+} from './council-store.ts';
+import { isClosed, wasReplaced } from './errors.ts';
 import {
   type CouncilState,
+  participantIn,
   type Response,
   responsesOf,
   type Session
 } from './state.ts';
-import { ToldFailures } from './told-failures.ts';
-import { type View, viewOf } from './view.ts';
+import { ReportedFailures, type View, viewOf } from './view.ts';
 
 export interface CouncilDependencies {
   store: CouncilStore;
-  witnesses: OwnerWitnesses;
-  now?: () => string;
-  newId?: () => string;
+  witnesses: OwnerLiveness;
 }
 
 /**
- * Cuts a view to what there is room for. `last` is the id of the response
- * that is told last; null when none has been told so far.
+ * Formats a view to fit the limits of an answer. `cursor` is where the next
+ * answer starts: the id of the last response included so far, or null.
  */
-export type Tell<Told> = (view: View) => { told: Told; last: string | null };
+export type FormatView<Answer> = (view: View) => {
+  answer: Answer;
+  cursor: string | null;
+};
+
+export interface FormattedView<Answer> {
+  answer: Answer;
+  /** Call this once the client has received the answer. */
+  markRead: () => Promise<void>;
+}
+
+/** A cursor, and the session that it belongs to. */
+export interface SessionCursor {
+  session_id: string;
+  cursor: string | null;
+}
 
 export interface Started {
   agentName: string;
   session: Session;
-  /** The session before it, and the file that keeps it. */
+  /** The session that was replaced, and the path of its file in `history/`. */
   previous: { session: Session; file: string } | undefined;
 }
 
@@ -52,31 +69,27 @@ export interface Closed {
 }
 
 /**
- * One shared discussion, as the agents of this process, or of one of its
- * clients, take part in it. Every call says under which name; each is one change of the shared state.
+ * The council, for the agents of this process or of one of its clients. Every
+ * call names its agent. Every call except `peek` is one change of the state.
  */
 export class Council {
-  readonly toldFailures = new ToldFailures();
+  readonly reportedFailures = new ReportedFailures();
   readonly #store: CouncilStore;
-  readonly #witnesses: OwnerWitnesses;
+  readonly #owners: OwnerLiveness;
   readonly #attendance: Attendance;
-  readonly #now: () => string;
-  readonly #newId: () => string;
 
-  constructor({ store, witnesses, now, newId }: CouncilDependencies) {
+  constructor({ store, witnesses }: CouncilDependencies) {
     this.#store = store;
-    this.#witnesses = witnesses;
+    this.#owners = witnesses;
     this.#attendance = new Attendance(witnesses);
-    this.#now = now ?? (() => new Date().toISOString());
-    this.#newId = newId ?? randomUUID;
   }
 
-  /** Opens a session; the one before is kept whole in `history/`. */
-  start(asked: string, content: string): Promise<Started> {
+  /** Opens a session, and saves the previous one in `history/`. */
+  start(requested: string, content: string): Promise<Started> {
     return this.#store.change((state) => {
-      const name = this.#attendance.nameOf(asked, state);
-      const created_at = this.#now();
-      const [id, requestId] = [this.#newId(), this.#newId()];
+      const name = this.#attendance.nameOf(requested, state);
+      const created_at = now();
+      const [id, requestId] = [randomUUID(), randomUUID()];
       const session: Session = {
         id,
         status: 'active',
@@ -89,7 +102,7 @@ export class Council {
         ? { session: state.session, file: this.#store.file.archive(state) }
         : undefined;
       return {
-        told: { agentName: name, session, previous },
+        result: { agentName: name, session, previous },
         state: {
           ...state,
           session,
@@ -113,54 +126,62 @@ export class Council {
     });
   }
 
-  /** The whole discussion, for whoever comes. @throws HostError `no_council` */
-  join<Told>(asked: string, tell: Tell<Told>): Promise<Told> {
+  /**
+   * Enters the session, and reads all responses.
+   * @throws HostError `no_council`
+   */
+  join<Answer>(
+    requested: string,
+    format: FormatView<Answer>
+  ): Promise<FormattedView<Answer>> {
     return this.#store.change((state) =>
-      this.#tell(this.#enter(state, asked, 'join'), null, tell)
+      this.#format(this.#enter(state, requested, 'join'), null, format)
     );
   }
 
   /**
-   * The discussion from a cursor on, or from its beginning.
+   * Reads the responses after a cursor; null: all responses.
    * @throws HostError `unknown_cursor`, `session_replaced`, `no_council`
    */
-  read<Told>(
-    asked: string,
+  read<Answer>(
+    requested: string,
     cursor: string | null,
-    tell: Tell<Told>
-  ): Promise<Told> {
+    format: FormatView<Answer>
+  ): Promise<FormattedView<Answer>> {
     return this.#store.change((state) =>
-      this.#tell(this.#enter(state, asked, 'read'), cursor, tell)
+      this.#format(this.#enter(state, requested, 'read'), cursor, format)
     );
   }
 
   /**
-   * The same if it is worth telling; else nothing counts as told. Without a
-   * cursor, from what was told last.
+   * Like `read`, but returns the unformatted view if it fails `isWanted`. With
+   * null, the view starts after the last response that the agent has read.
    */
-  readIf<Told>(
-    asked: string,
-    cursor: string | null,
-    isWorthTelling: (view: View) => boolean,
-    tell: Tell<Told>
-  ): Promise<{ told: Told } | { view: View }> {
-    return this.#store.change<{ told: Told } | { view: View }>((before) => {
-      const entered = this.#enter(before, asked, 'read');
-      const from = cursor ?? entered.participant.last_feedback_seen;
-      const view = this.#view(entered, from);
-      if (!isWorthTelling(view))
-        return { state: entered.state, told: { view } };
-      const { state, told } = this.#tell(entered, from, tell);
-      return { state, told: { told } };
-    });
+  readIf<Answer>(
+    requested: string,
+    from: SessionCursor | string | null,
+    isWanted: (view: View) => boolean,
+    format: FormatView<Answer>
+  ): Promise<FormattedView<Answer> | { view: View }> {
+    return this.#store.change<FormattedView<Answer> | { view: View }>(
+      (before) => {
+        const entered = this.#enter(before, requested, 'read');
+        const cursor = cursorIn(from, requested, entered);
+        const view = this.#view(entered, cursor);
+        return isWanted(view)
+          ? this.#format(entered, cursor, format)
+          : { state: entered.state, result: { view } };
+      }
+    );
   }
 
-  /** What one who takes part would be told now; nothing counts as told. */
+  /**
+   * Reads the current view of a participant without a write. Undefined once
+   * the session was replaced.
+   */
   peek({ agentName, cursor, session: { id } }: View): View | undefined {
     const state = this.#store.read();
-    const participant = state.participants.find(
-      ({ agent_name }) => agent_name === agentName
-    );
+    const participant = participantIn(state, agentName);
     const { session } = state;
     return session?.id === id && participant
       ? this.#view({ state, session, participant }, cursor)
@@ -171,20 +192,23 @@ export class Council {
    * Records a response to the open request.
    * @throws HostError `council_closed`, `session_replaced`, `no_council`
    */
-  send(asked: string, content: string): Promise<Sent> {
+  send(requested: string, content: string): Promise<Sent> {
     return this.#store.change((before) => {
-      const { state, session, participant } = this.#speak(before, asked);
+      const { state, session, participant } = this.#enterToWrite(
+        before,
+        requested
+      );
       const response: Response = {
-        id: this.#newId(),
+        id: randomUUID(),
         request_id: session.current_request_id,
         author: participant.agent_name,
         content,
-        created_at: this.#now()
+        created_at: now()
       };
       const after = { ...state, feedback: [...state.feedback, response] };
       return {
         state: after,
-        told: {
+        result: {
           agentName: participant.agent_name,
           session,
           response,
@@ -196,14 +220,17 @@ export class Council {
   }
 
   /** @throws HostError `council_closed`, `session_replaced`, `no_council` */
-  close(asked: string, content: string): Promise<Closed> {
+  close(requested: string, content: string): Promise<Closed> {
     return this.#store.change((before) => {
-      const { state, session, participant } = this.#speak(before, asked);
+      const { state, session, participant } = this.#enterToWrite(
+        before,
+        requested
+      );
       const { agent_name: author } = participant;
       const closed: Session = {
         ...session,
         status: 'closed',
-        conclusion: { author, content, created_at: this.#now() }
+        conclusion: { author, content, created_at: now() }
       };
       const requests = state.requests.map((request) =>
         request.id === session.current_request_id
@@ -211,40 +238,75 @@ export class Council {
           : request
       );
       return {
-        told: { agentName: author, session: closed },
+        result: { agentName: author, session: closed },
         state: { ...state, session: closed, requests }
       };
     });
   }
 
-  #enter(state: CouncilState, asked: string, how: Entrance): Entered {
-    return this.#attendance.enter(state, asked, how, this.#now());
+  #enter(state: CouncilState, requested: string, mode: EntryMode): Entered {
+    return this.#attendance.enter(state, requested, mode, now());
   }
 
-  #speak(state: CouncilState, asked: string): Entered {
-    const entered = this.#enter(state, asked, 'write');
+  #enterToWrite(state: CouncilState, requested: string): Entered {
+    const entered = this.#enter(state, requested, 'write');
     if (entered.session.status === 'closed') throw isClosed(entered.session);
     return entered;
   }
 
   #view({ state, session, participant }: Entered, cursor: string | null): View {
-    return viewOf(state, session, participant, cursor, this.#witnesses);
+    return viewOf(state, session, participant, cursor, this.#owners);
   }
 
-  /** What is told counts as seen. */
-  #tell<Told>(
+  #format<Answer>(
     entered: Entered,
     cursor: string | null,
-    tell: Tell<Told>
-  ): Change<Told> {
+    format: FormatView<Answer>
+  ): Change<FormattedView<Answer>> {
     const view = this.#view(entered, cursor);
-    const { told, last } = tell(view);
-    this.toldFailures.note(view);
-    const participant = {
-      ...entered.participant,
-      last_request_seen: view.request.id,
-      last_feedback_seen: last
-    };
-    return { told, state: seated(entered.state, participant) };
+    const { answer, cursor: last } = format(
+      this.reportedFailures.withoutOld(view)
+    );
+    const markRead = () => this.#noteRead(view, last);
+    return { result: { answer, markRead }, state: entered.state };
   }
+
+  /** Changes nothing if the session or the name's owner has changed since. */
+  #noteRead(view: View, last_feedback_seen: string | null): Promise<void> {
+    this.reportedFailures.note(view);
+    const { agentName, session, request } = view;
+    const { self } = this.#owners;
+    return this.#store.change((state) => {
+      const known = participantIn(state, agentName);
+      const isOurs =
+        state.session?.id === session.id &&
+        known?.owner &&
+        isSameOwner(known.owner, self);
+      if (
+        !isOurs ||
+        (known.last_request_seen === request.id &&
+          known.last_feedback_seen === last_feedback_seen)
+      )
+        return { state, result: undefined };
+      const last_request_seen = request.id;
+      const participant = { ...known, last_request_seen, last_feedback_seen };
+      return { state: withParticipant(state, participant), result: undefined };
+    });
+  }
+}
+
+/** @throws HostError `session_replaced` */
+function cursorIn(
+  from: SessionCursor | string | null,
+  requested: string,
+  { session, participant }: Entered
+): string | null {
+  if (from === null) return participant.last_feedback_seen;
+  if (typeof from === 'string') return from;
+  if (from.session_id === session.id) return from.cursor;
+  throw wasReplaced(requested, from, session);
+}
+
+function now(): string {
+  return new Date().toISOString();
 }

@@ -5,7 +5,7 @@ export function noCouncil(): HostError {
   return new HostError(
     'no_council',
     'No council has been started.',
-    'Call start_council with your request.'
+    'Start one with your request.'
   );
 }
 
@@ -14,7 +14,7 @@ export function isClosed({ id, conclusion }: Session): HostError {
   return new HostError(
     'council_closed',
     `The council ${id} was closed${by}.`,
-    'Nothing was recorded. get_current_session_data has its conclusion; start_council begins another.'
+    'Nothing was recorded. Read its conclusion, or start another council.'
   );
 }
 
@@ -26,7 +26,7 @@ export function wasReplaced(
   return new HostError(
     'session_replaced',
     `${name} took part in the council ${former.session_id}; since then another one was started, ${session.id}, with another request.`,
-    'Nothing was recorded. Call join_council to read that request and take part; the earlier council is kept in history/.'
+    'Nothing was recorded. Join the council to read that request and take part; the earlier one is kept in history/.'
   );
 }
 

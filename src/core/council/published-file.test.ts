@@ -13,9 +13,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { emptyState, stateSchema } from './state.ts';
 import { StateFile } from './state-file.ts';
 
-/** As the published `agents-council` 0.4.0 wrote it. */
+/** A file that the published `agents-council` 0.4.0 wrote. */
 const recorded = readFileSync(
-  join(import.meta.dirname, 'fixtures', 'agents-council-0.4.0.json'),
+  join(import.meta.dirname, 'fixtures/agents-council-0.4.0.json'),
   'utf8'
 );
 
@@ -30,7 +30,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('a file of the published program, version 1', () => {
-  test('is read in our names, with every word of it', () => {
+  test('is read with our key names, without losing any text', () => {
     const state = fileWith(recorded).read();
     const file = JSON.parse(recorded);
     const [request] = file.requests;
@@ -76,13 +76,13 @@ describe('a file of the published program, version 1', () => {
     });
   });
 
-  test('is left as it is by who only reads it', () => {
+  test('is unchanged after a read', () => {
     fileWith(recorded).read();
     expect(readdirSync(directory)).toEqual(['state.json']);
     expect(text('state.json')).toBe(recorded);
   });
 
-  test('is kept beside, byte for byte, before the first writing', () => {
+  test('is backed up byte for byte before the first write', () => {
     const file = fileWith(recorded);
     file.write(file.read());
     expect(text('state.json.v1.bak')).toBe(recorded);
@@ -91,7 +91,7 @@ describe('a file of the published program, version 1', () => {
     );
   });
 
-  test('is kept under a number where an earlier one has that name', () => {
+  test('is backed up under a number if an earlier backup has the name', () => {
     for (const request of ['one', 'two', 'two', 'three']) {
       const file = fileWith(recorded.replace('Which name?', request));
       file.write(file.read());
@@ -107,7 +107,7 @@ describe('a file of the published program, version 1', () => {
     expect(existsSync(join(directory, 'state.json.v1.bak.4'))).toBe(false);
   });
 
-  test('keeps what we do not know, and values that look like our names', () => {
+  test('keeps unknown keys, and values that look like our names', () => {
     const odd = { ...JSON.parse(recorded), madeBy: { theirKey: 'aValue' } };
     expect(fileWith(JSON.stringify(odd)).read()).toMatchObject({
       made_by: { their_key: 'aValue' }
@@ -116,7 +116,7 @@ describe('a file of the published program, version 1', () => {
 });
 
 describe('a file of the published program, version 2', () => {
-  test('gives the active session, and keeps the others in history', () => {
+  test('is read as its active session; a write archives the others', () => {
     const original = secondVersion('s2');
     const file = fileWith(original);
     const state = file.read();
@@ -130,7 +130,7 @@ describe('a file of the published program, version 2', () => {
     expect(state.feedback).toHaveLength(1);
     file.write(state);
     expect(text('state.json.v2.bak')).toBe(original);
-    expect(kept()).toEqual(['s1.json', 's3.json']);
+    expect(archived()).toEqual(['s1.json', 's3.json']);
     for (const id of ['s1', 's3'])
       expect(
         stateSchema().parse(JSON.parse(text(`history/${id}.json`)))
@@ -143,35 +143,35 @@ describe('a file of the published program, version 2', () => {
   });
 
   for (const active of [null, 'gone'])
-    test(`has no session when the active one is ${active}, and loses none`, () => {
+    test(`has no current session when the active one is ${active}, and archives all`, () => {
       const file = fileWith(secondVersion(active));
       const state = file.read();
       expect(state).toMatchObject({ session: null, feedback: [] });
       file.write(state);
-      expect(kept()).toEqual(['s1.json', 's2.json', 's3.json']);
+      expect(archived()).toEqual(['s1.json', 's2.json', 's3.json']);
     });
 
-  test('names no file outside of history, whatever its sessions are called', () => {
+  test('never names a file outside history, whatever its session ids are', () => {
     const original = secondVersion('s2').replaceAll('"s1"', '"../../s1"');
     const file = fileWith(original);
     file.write(file.read());
-    expect(kept()).toEqual(['Li4vLi4vczE.json', 's3.json']);
+    expect(archived()).toEqual(['Li4vLi4vczE.json', 's3.json']);
   });
 });
 
-describe('a file that is no council', () => {
+describe('a file that is not a council', () => {
   const wrong = {
     'is empty': '',
-    'is empty of all but blanks': ' \n',
+    'has only white space': ' \n',
     'is no JSON': '{"version": 1,',
     'is a list': '[]',
-    'has a version to come': '{"version": 3, "sessions": []}',
+    'has a later version': '{"version": 3, "sessions": []}',
     'has nothing but a version': '{"version": 1}',
     'lacks the author of a response': recorded.replace('"author"', '"by"'),
     'lacks the id of a session': secondVersion('s2').replace('"id":"s1",', '')
   };
   for (const [what, contents] of Object.entries(wrong))
-    test(`and ${what} is named, and left as it is`, () => {
+    test(`and ${what} is reported, and left unchanged`, () => {
       const file = fileWith(contents);
       const invalid = expect.objectContaining({
         code: 'state_invalid',
@@ -183,7 +183,7 @@ describe('a file that is no council', () => {
       expect(readdirSync(directory)).toEqual(['state.json']);
     });
 
-  test('as it is a symbolic link is not followed', () => {
+  test('and is a symbolic link is not followed', () => {
     writeFileSync(join(directory, 'elsewhere.json'), recorded);
     symlinkSync(join(directory, 'elsewhere.json'), path);
     expect(() => new StateFile(path).read()).toThrow(/symbolic link/);
@@ -199,8 +199,7 @@ function text(name: string): string {
   return readFileSync(join(directory, name), 'utf8');
 }
 
-/** What is in history. */
-function kept(): string[] {
+function archived(): string[] {
   const names = readdirSync(join(directory, 'history'));
   return names.filter((name) => name !== '.gitignore').sort();
 }

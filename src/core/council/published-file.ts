@@ -1,13 +1,12 @@
 import { z } from 'zod';
-import { lazily } from '../lazily.ts';
+import { lazy } from '../lazy.ts';
 import { type CouncilState, emptyState, stateSchema } from './state.ts';
 
 /**
- * The files of the published `agents-council`: the same things in camelCase;
- * its version 2 holds several sessions. Looked at only where our own schema
- * does not fit.
+ * The schemas of the published `agents-council`: the same data in camelCase,
+ * with several sessions in version 2. Tried only if our own schema fails.
  */
-const versions = lazily(() => {
+const versions = lazy(() => {
   const entries = z.array(z.looseObject({}));
   return {
     first: z.looseObject({
@@ -32,13 +31,12 @@ type Second = z.output<ReturnType<typeof versions>['second']>;
 
 export interface Converted {
   state: CouncilState;
-  /** Sessions that were there beside the active one, oldest first. */
+  /** The other sessions, in the order of the file. */
   others: CouncilState[];
-  /** The version of the file that it was. */
   from: 'v1' | 'v2';
 }
 
-/** Undefined when it is no such file, or lacks what a session needs. */
+/** Returns undefined for another schema, or if a session is incomplete. */
 export function convertPublished(value: unknown): Converted | undefined {
   const first = versions().first.safeParse(value).data;
   if (first) {
@@ -49,28 +47,26 @@ export function convertPublished(value: unknown): Converted | undefined {
   return second && convertSecond(second);
 }
 
-function convertSecond(file: Second): Converted | undefined {
-  const { activeSessionId, sessions, requests, feedback, participants } = file;
-  const { version, ...rest } = file;
-  const known = [
-    'activeSessionId',
-    'sessions',
-    'requests',
-    'feedback',
-    'participants'
-  ];
-  const extra = Object.entries(rest).filter(([key]) => !known.includes(key));
+function convertSecond({
+  version,
+  activeSessionId,
+  sessions,
+  requests,
+  feedback,
+  participants,
+  ...extra
+}: Second): Converted | undefined {
   const states = sessions.map((session) => {
-    const isOfIt = (entry: Record<string, unknown>) =>
+    const isInSession = (entry: Record<string, unknown>) =>
       entry.sessionId === session.id;
     return stateSchema().safeParse(
       inOurNames({
         ...emptyState,
         session,
-        requests: requests.filter(isOfIt),
-        feedback: feedback.filter(isOfIt),
-        participants: participants.filter(isOfIt),
-        ...(session.id === activeSessionId ? Object.fromEntries(extra) : {})
+        requests: requests.filter(isInSession),
+        feedback: feedback.filter(isInSession),
+        participants: participants.filter(isInSession),
+        ...(session.id === activeSessionId ? extra : {})
       })
     ).data;
   });
@@ -85,7 +81,7 @@ function convertSecond(file: Second): Converted | undefined {
   };
 }
 
-/** Every key in the names of the wire; the words are left alone. */
+/** Converts all keys to snake_case, and keeps the values. */
 function inOurNames(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inOurNames);
   if (typeof value !== 'object' || value === null) return value;

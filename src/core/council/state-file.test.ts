@@ -6,22 +6,23 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   symlinkSync,
+  utimesSync,
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createProcesses } from '../../adapters/child-process/processes.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
-import { temporaryName } from '../state/atomic-file.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
+import { createProcesses } from '../../adapters/child-process/processes.ts';
+import { temporaryName, trySyncDirectory } from '../state/files/atomic-file.ts';
 import { Council } from './council.ts';
 import { CouncilStore } from './council-store.ts';
-import { emptyState } from './state.ts';
+import { emptyState, encode } from './state.ts';
 import { StateFile } from './state-file.ts';
-import { encode } from './state-text.ts';
 
 let workspace: TempWorkspace;
 let path: string;
@@ -38,7 +39,7 @@ afterEach(() => {
   workspace.remove();
 });
 
-describe('a file that is not understood is named, and left as it is,', () => {
+describe('an invalid file is reported and left unchanged', () => {
   const whole = encode(sample());
   test.each([
     ['empty', '', 'is empty'],
@@ -70,7 +71,7 @@ describe('a file that is not understood is named, and left as it is,', () => {
     expect(readdirSync(path)).toEqual([]);
   });
 
-  test('when we may not read it', () => {
+  test('when we have no permission to read it', () => {
     writeFileSync(path, whole, { mode: 0o600 });
     withoutRights(() =>
       expect(() => new StateFile(path).read()).toThrow(
@@ -80,7 +81,7 @@ describe('a file that is not understood is named, and left as it is,', () => {
     expect(readFileSync(path, 'utf8')).toBe(whole);
   });
 
-  test('when it is a pipe that nobody writes to', async () => {
+  test('when it is a pipe without a writer', async () => {
     execFileSync('mkfifo', [path]);
     await expectInvalid('is no file');
     expect(lstatSync(path).isFIFO()).toBe(true);
@@ -99,7 +100,7 @@ describe('a file that is not understood is named, and left as it is,', () => {
   );
 });
 
-test('keys that are not ours survive every change, a new session too', async () => {
+test('unknown keys survive every change, even a new session', async () => {
   const { session, requests, feedback, participants } = sample();
   const note = { by: ['another', 'tool'], at: null };
   writeFileSync(
@@ -131,7 +132,7 @@ test('keys that are not ours survive every change, a new session too', async () 
   expect(new StateFile(previous?.file ?? '').read()).toEqual(after);
 });
 
-test('what another process wrote is seen at the next look', () => {
+test('a write of another process is seen by the next read', () => {
   const [one, other] = [new StateFile(path), new StateFile(path)];
   expect(one.read()).toBe(emptyState);
   expect(one.stamp()).toBe('');
@@ -145,7 +146,7 @@ test('what another process wrote is seen at the next look', () => {
   expect(one.read().feedback).toEqual([]);
 });
 
-test('what killed writers left half-written is swept, and nothing else', async () => {
+test('only temporary files of killed writers are removed', async () => {
   const left = [temporaryName(path), temporaryName(`${path}.v1.bak`)];
   const others = ['state.json.bak', 'notes.tmp', 'other.json.1.tmp'];
   for (const file of left) writeFileSync(file, '{"version": 1, "sess');
@@ -156,14 +157,49 @@ test('what killed writers left half-written is swept, and nothing else', async (
     expect(readFileSync(join(workspace.path, name), 'utf8')).toBe('mine');
 });
 
+test('a file that was replaced twice is read again, even with the same time, size and perhaps inode', () => {
+  const early = new Date('2026-01-01T00:00:00Z');
+  // Another process writes, on a system with coarse file times.
+  const replace = (note: number) => {
+    const next = `${path}.next`;
+    writeFileSync(next, encode({ ...emptyState, note }));
+    utimesSync(next, early, early);
+    renameSync(next, path);
+  };
+  const file = new StateFile(path);
+  for (let note = 100; note < 200; note += 2) {
+    replace(note);
+    replace(note + 1);
+    expect(file.read()).toMatchObject({ note: note + 1 });
+  }
+  file.close();
+});
+
+test('the write of a killed process is made durable once, by a reader', () => {
+  const synced: string[] = [];
+  const sync = (directory: string) => {
+    trySyncDirectory(directory);
+    synced.push(directory);
+  };
+  const [killed, ours] = [new StateFile(path, sync), new StateFile(path, sync)];
+  killed.write({ ...emptyState, feedback: [] });
+  expect(ours.read().feedback).toEqual([]);
+  expect(synced).toEqual([]);
+  ours.settle();
+  ours.settle();
+  expect(synced).toEqual([workspace.path]);
+  killed.close();
+  ours.close();
+});
+
 function createCouncil(): Council {
-  const witnesses = createProcesses(workspace.home);
-  const store = new CouncilStore(path, witnesses);
+  const processes = createProcesses(workspace.home);
+  const store = new CouncilStore(path, processes);
   stores.push(store);
-  return new Council({ store, witnesses });
+  return new Council({ store, witnesses: processes });
 }
 
-/** Whoever reads, and whoever would write. */
+/** Expects both reads and writes to fail. */
 async function expectInvalid(fault: string) {
   const error = invalid(fault);
   expect(() => new StateFile(path).read()).toThrow(error);
@@ -179,11 +215,11 @@ function invalid(fault: string) {
   });
 }
 
-/** As one to whom the file does not belong; root may read everything. */
-function withoutRights(look: () => void): void {
+/** Runs a check as a user without permission: root may read every file. */
+function withoutRights(check: () => void): void {
   if (process.geteuid?.() !== 0) {
     chmodSync(path, 0);
-    look();
+    check();
     chmodSync(path, 0o600);
     return;
   }
@@ -191,7 +227,7 @@ function withoutRights(look: () => void): void {
     chmodSync(directory, 0o755);
   process.seteuid?.(65_534);
   try {
-    look();
+    check();
   } finally {
     process.seteuid?.(0);
   }

@@ -3,127 +3,122 @@ import {
   type BigIntStats,
   close,
   closeSync,
+  existsSync,
   fstatSync,
   lstatSync,
-  readSync
+  readFileSync
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { z } from 'zod';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
 import {
   createOnce,
-  putInPlace,
   replaceFile,
-  settleIn
-} from '../state/atomic-file.ts';
-import { ensureDirectory } from '../state/directories.ts';
+  replaceWithoutSync,
+  trySyncDirectory
+} from '../state/files/atomic-file.ts';
+import { ensureDirectory } from '../state/files/directories.ts';
 import {
   NotRegular,
   openRegular,
   ownReadFlags,
   readRegular
-} from '../state/regular-file.ts';
+} from '../state/files/regular-file.ts';
 import { type Converted, convertPublished } from './published-file.ts';
-import { SpareRoom } from './spare-room.ts';
-import { type CouncilState, emptyState, stateSchema } from './state.ts';
 import {
+  type CouncilState,
   decodeWith,
+  emptyState,
   encode,
   encodeWith,
-  type KnownLines
-} from './state-text.ts';
+  type KnownLines,
+  stateSchema
+} from './state.ts';
 
-/** What is in the file, and what has to be kept beside it first. */
 interface Contents {
   state: CouncilState;
-  converted: Converted | undefined;
-  /** As they stand in the file, where it is ours. */
-  lines?: KnownLines | undefined;
+  /** Set if the file has the published schema: a write backs it up first. */
+  converted?: Converted;
+  /** The known lines of the file; absent after the whole file was parsed. */
+  lines?: KnownLines;
 }
 
 /**
- * The file that a council lives in, and `history/` beside it. Replaced whole:
- * who reads it needs no lock. Never written over when it is not understood.
+ * The council's file, with `history/` next to it. A write replaces the whole
+ * file, so a read needs no lock. An invalid file is never overwritten.
  */
 export class StateFile {
   readonly path: string;
   #stamp = '';
   #contents: Contents | undefined;
   /**
-   * The file that we know, kept open: while it is, no other file gets its
-   * number, so that a stamp is never that of two files. Times alone are too
-   * coarse on some systems.
+   * The last file, kept open so that no newer file gets its inode number, and
+   * with it the same stamp. File times are too coarse on some systems.
    */
-  #known: number | undefined;
+  #descriptor: number | undefined;
   #isSettled = true;
-  readonly #settleIn: (directory: string) => void;
-  readonly #room = new SpareRoom();
+  readonly #trySyncDirectory: (directory: string) => void;
 
-  /** @param sync makes what was put into a directory stay there */
-  constructor(path: string, sync = settleIn) {
+  /** @param sync makes the entries of a directory durable */
+  constructor(path: string, sync = trySyncDirectory) {
     this.path = path;
-    this.#settleIn = sync;
+    this.#trySyncDirectory = sync;
   }
 
-  /** Changes with every writing of the file, by whomever. */
+  /** Changes with every write of the file, by any process. */
   stamp(): string {
     const file = lstatSync(this.path, { bigint: true, throwIfNoEntry: false });
     return file ? stampOf(file) : '';
   }
 
-  /**
-   * The state as it stands.
-   * @throws HostError `state_invalid` naming the file and what is wrong in it
-   */
+  /** @throws HostError `state_invalid` with the path and the fault */
   read(): CouncilState {
     return this.#read().state;
   }
 
   /**
-   * Puts a state in its place; a power cut may take it back until `settle`.
-   * For who holds the lock and has read the file since.
-   * @throws the system's error when the disk does not take it
+   * Replaces the state. Until `settle`, a power failure may undo the write. The
+   * caller must hold the lock, and have read the state while holding it.
+   * @throws HostError `state_invalid`; the system's error when the write fails
    */
   write(state: CouncilState): void {
     const { converted, lines } = this.#read();
     ensureDirectory(dirname(this.path));
-    if (converted) this.#keepOriginal(converted);
-    const { bytes, known } = encodeWith(state, lines, (size) =>
-      this.#room.take(size)
-    );
-    putInPlace(this.path, bytes, true);
+    if (converted) this.#backUp(converted);
+    const { bytes, known } = encodeWith(state, lines);
+    replaceWithoutSync(this.path, bytes, true);
     this.#isSettled = false;
     try {
-      this.#know({ state, converted: undefined, lines: known }, this.#open());
+      this.#cache({ state, lines: known }, this.#open());
     } catch {
-      // It is written: then it is read anew next time.
+      // The state is on disk; the next call reads the file again.
       this.close();
     }
   }
 
   /**
-   * Returns when what was read or written last is there for good: who wrote
-   * it may have been killed before he got there. Needs no lock.
+   * Makes the state that was last read or written durable: its writer may have
+   * been killed before it could. Needs no lock.
    */
   settle(): void {
     if (this.#isSettled) return;
-    this.#settleIn(dirname(this.path));
+    this.#trySyncDirectory(dirname(this.path));
     this.#isSettled = true;
   }
 
-  /** Forgets the file; it may be read again. */
+  /** Closes the file; a later call opens it again. */
   close(): void {
-    if (this.#known !== undefined) closeSync(this.#known);
-    this.#known = undefined;
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor);
+    this.#descriptor = undefined;
     this.#contents = undefined;
   }
 
-  /** Keeps a session that is over, whole. @returns its file */
+  /** Saves a state with its session in `history/`. @returns the path */
   archive(state: CouncilState): string {
     const history = join(dirname(this.path), 'history');
     ensureDirectory(history);
     const path = join(history, `${fileNameOf(state.session?.id ?? '')}.json`);
-    // Who was killed before the next session began left a copy that grew old.
+    // A process that was killed before the next session may have left a copy.
     replaceFile(path, encode(state), true);
     return path;
   }
@@ -133,27 +128,27 @@ export class StateFile {
     if (this.#contents && stamp === this.#stamp) return this.#contents;
     if (stamp === '') {
       this.close();
-      return nothing;
+      return { state: emptyState };
     }
     const descriptor = this.#open();
     try {
       const contents = this.#contentsOf(this.#bytes(descriptor));
-      this.#know(contents, descriptor);
+      this.#cache(contents, descriptor);
       return contents;
     } catch (error) {
-      if (this.#known !== descriptor) closeSync(descriptor);
+      if (this.#descriptor !== descriptor) closeSync(descriptor);
       throw error;
     }
   }
 
-  #know(contents: Contents, descriptor: number): void {
+  #cache(contents: Contents, descriptor: number): void {
     this.#stamp = stampOf(fstatSync(descriptor, { bigint: true }));
     this.#contents = contents;
     this.#isSettled = false;
-    if (contents.lines) this.#room.keep(contents.lines.lines);
-    // The last one to close it waits until its room on the disk is free.
-    if (this.#known !== undefined) close(this.#known, () => undefined);
-    this.#known = descriptor;
+    // Asynchronous, because the last close blocks until the space is freed.
+    if (this.#descriptor !== undefined)
+      close(this.#descriptor, () => undefined);
+    this.#descriptor = descriptor;
   }
 
   #open(): number {
@@ -168,13 +163,7 @@ export class StateFile {
 
   #bytes(descriptor: number): Buffer {
     try {
-      const bytes = this.#room.take(fstatSync(descriptor).size);
-      for (let end = 0; end < bytes.length; ) {
-        const count = readSync(descriptor, bytes, { offset: end });
-        if (count === 0) return bytes.subarray(0, end);
-        end += count;
-      }
-      return bytes;
+      return readFileSync(descriptor);
     } catch (error) {
       throw this.#invalid(`cannot be read (${errnoOf(error)})`);
     }
@@ -184,12 +173,12 @@ export class StateFile {
     const { lines } = this.#contents ?? {};
     const decoded = lines && decodeWith(bytes, lines);
     return decoded
-      ? { state: decoded.state, converted: undefined, lines: decoded.known }
+      ? { state: decoded.state, lines: decoded.known }
       : this.#parse(bytes);
   }
 
   #parse(bytes: Buffer): Contents {
-    // What is no text would be written back as something else.
+    // A write would replace the invalid bytes.
     if (!isUtf8(bytes)) throw this.#invalid('is not UTF-8');
     const text = bytes.toString();
     if (text.trim() === '') throw this.#invalid('is empty');
@@ -200,14 +189,14 @@ export class StateFile {
       throw this.#invalid(`is no JSON (${messageOf(error).slice(0, 120)})`);
     }
     const own = stateSchema().safeParse(value);
-    if (own.success) return { state: own.data, converted: undefined };
+    if (own.success) return { state: own.data };
     const converted = convertPublished(value);
     if (converted) return { state: converted.state, converted };
     throw this.#invalid(`does not hold a council (${faultOf(own.error)})`);
   }
 
-  /** Before the first writing: everything that the other schema held. */
-  #keepOriginal({ from, others }: Converted): void {
+  /** Backs up a file of the published schema before the first write. */
+  #backUp({ from, others }: Converted): void {
     for (const other of others) this.archive(other);
     const original = readRegular(this.path, ownReadFlags);
     for (let number = 1; ; number += 1) {
@@ -231,10 +220,30 @@ function stampOf({ ino, mtimeNs, size }: BigIntStats): string {
   return `${ino} ${mtimeNs} ${size}`;
 }
 
-const nothing: Contents = { state: emptyState, converted: undefined };
+/**
+ * Returns the path of a file in `texts/` with a text that is too long for an
+ * answer, and writes it on first use. If that fails, returns the path of the
+ * council's own file, which also has the text.
+ */
+export function longTextFile(
+  statePath: string,
+  id: string,
+  text: string
+): string {
+  const directory = join(dirname(statePath), 'texts');
+  const path = join(directory, `${fileNameOf(id)}.txt`);
+  if (existsSync(path)) return path;
+  try {
+    ensureDirectory(directory);
+    createOnce(path, text);
+    return path;
+  } catch {
+    return statePath;
+  }
+}
 
-/** Ids of ours are file names; a file made by hand may hold any. */
-export function fileNameOf(id: string): string {
+/** Encodes ids that are no file names, as in a file that a user edited. */
+function fileNameOf(id: string): string {
   return /^[\w-]{1,64}$/.test(id)
     ? id
     : Buffer.from(id).toString('base64url').slice(0, 120);

@@ -1,21 +1,22 @@
+import { isUtf8 } from 'node:buffer';
 import { z } from 'zod';
-import { lazily } from '../lazily.ts';
+import { lazy } from '../lazy.ts';
 
 /**
- * The council's file: version 1 of its schema, in the names of the wire. Keys
- * that we do not know are kept as they are, everywhere.
+ * The schema of the council's file, version 1, with the field names of the
+ * wire format. Unknown keys are kept, except in `owner`.
  */
-export const stateSchema = lazily(() => {
+export const stateSchema = lazy(() => {
   const time = z.string();
   const id = z.string().min(1);
   const name = z.string().min(1);
 
-  /** A server process: what speaks for a participant. */
+  /** The server process that a participant uses. */
   const ownerSchema = z.object({
     pid: z.number(),
     start: z.string(),
     place: z.string(),
-    /** Which of its clients, where it has several. */
+    /** The client, if the server has several. */
     session: z.string().optional()
   });
 
@@ -54,13 +55,13 @@ export const stateSchema = lazily(() => {
     last_seen: time,
     last_request_seen: id.nullable(),
     last_feedback_seen: id.nullable(),
-    /** The server that the name belongs to while it lives. */
+    /** The server that owns the name for as long as it lives. */
     owner: ownerSchema.optional(),
-    /** An agent that was summoned: its name is nobody else's. */
+    /** The run id of a summoned agent, whose name is never shared. */
     agent_id: z.string().optional()
   });
 
-  /** Who took part in an earlier session, and not yet in this one. */
+  /** A participant of an earlier session that has not entered this one. */
   const formerSchema = z.looseObject({
     agent_name: name,
     session_id: id,
@@ -74,10 +75,10 @@ export const stateSchema = lazily(() => {
     session_id: id,
     request_id: id,
     workspace: z.string(),
-    /** The server that summoned it. */
+    /** The server that summoned the agent. */
     owner: ownerSchema,
     status: z.enum(['running', 'completed', 'failed']),
-    /** Why there is no response of it. */
+    /** Why the agent gave no response. */
     error_code: z.string().optional(),
     error: z.string().optional(),
     created_at: time
@@ -110,14 +111,141 @@ export const emptyState: CouncilState = {
   participants: []
 };
 
-/** The session's open question; undefined in a file that lacks it. */
+/** The current request; undefined without a session, or if it is missing. */
 export function requestOf(state: CouncilState): Request | undefined {
   const current = state.session?.current_request_id;
   return state.requests.find(({ id }) => id === current);
 }
 
-/** What was said to that question, in the order in which it was recorded. */
+/** The responses to the current request, in the order of recording. */
 export function responsesOf(state: CouncilState): Response[] {
   const current = state.session?.current_request_id;
   return state.feedback.filter(({ request_id }) => request_id === current);
+}
+
+export function participantIn(
+  { participants }: CouncilState,
+  name: string
+): Participant | undefined {
+  return participants.find(({ agent_name }) => agent_name === name);
+}
+
+/**
+ * Responses and their lines in the file. Recorded responses never change, so
+ * the known part of a long file is neither parsed nor serialized again.
+ */
+export interface KnownLines {
+  responses: Response[];
+  lines: Buffer;
+}
+
+const listStart = '\n  "feedback": [';
+const between = ',\n';
+
+/** Serializes a state as JSON, with one line for each entry of a list. */
+export function encode(state: CouncilState): string {
+  const fields = Object.entries(state).map(
+    ([key, value]) =>
+      `  ${JSON.stringify(key)}: ${
+        Array.isArray(value) ? encodeList(value) : JSON.stringify(value)
+      }`
+  );
+  return `{\n${fields.join(',\n')}\n}\n`;
+}
+
+/** Like `encode`, as bytes; reuses the lines of an earlier state. */
+export function encodeWith(
+  state: CouncilState,
+  known: KnownLines | undefined
+): { bytes: Buffer; known: KnownLines } {
+  const { feedback: responses } = state;
+  const text = encode({ ...state, feedback: [] });
+  const at = text.indexOf(listStart) + listStart.length;
+  const lines = linesOf(responses, known);
+  const [before, after] =
+    responses.length === 0
+      ? [text.slice(0, at), text.slice(at)]
+      : [`${text.slice(0, at)}\n`, `\n  ${text.slice(at)}`];
+  const head = Buffer.from(before);
+  const tail = Buffer.from(after);
+  const bytes = Buffer.concat([head, ...lines, tail]);
+  const end = bytes.length - tail.length;
+  return {
+    bytes,
+    known: { responses, lines: bytes.subarray(head.length, end) }
+  };
+}
+
+/** A state in which one null replaces all known responses. */
+const partialSchema = lazy(() => {
+  const schema = stateSchema();
+  const { element } = schema.shape.feedback;
+  return schema.extend({ feedback: z.tuple([z.null()], element) });
+});
+
+/**
+ * Decodes a file whose list of responses begins with the known ones. Returns
+ * undefined for any other file, and for a file that is invalid.
+ */
+export function decodeWith(
+  bytes: Buffer,
+  { responses, lines }: KnownLines
+): { state: CouncilState; known: KnownLines } | undefined {
+  const start = bytes.indexOf(`${listStart}\n`) + listStart.length + 1;
+  const end = start + lines.length;
+  if (responses.length === 0 || !bytes.subarray(start, end).equals(lines))
+    return undefined;
+  const others = Buffer.concat([
+    bytes.subarray(0, start),
+    Buffer.from('null'),
+    bytes.subarray(end)
+  ]);
+  const parsed = partialSchema().safeParse(jsonOf(others)).data;
+  if (!parsed) return undefined;
+  const [, ...fresh] = parsed.feedback;
+  const feedback = [...responses, ...fresh];
+  const more = Buffer.concat(linesOf(feedback, { responses, lines }).slice(1));
+  const isOurFormat = bytes.subarray(end, end + more.length).equals(more);
+  return {
+    state: { ...parsed, feedback },
+    known:
+      fresh.length > 0 && isOurFormat
+        ? {
+            responses: feedback,
+            lines: bytes.subarray(start, end + more.length)
+          }
+        : { responses, lines }
+  };
+}
+
+function jsonOf(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) return undefined;
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** The lines of all responses; known lines are reused. */
+function linesOf(
+  responses: Response[],
+  known: KnownLines = { responses: [], lines: Buffer.alloc(0) }
+): Buffer[] {
+  const count = known.responses.length;
+  const isFirst = (one: Response, index: number) => one === responses[index];
+  if (count === 0 || !known.responses.every(isFirst))
+    return [Buffer.from(responses.map(lineOf).join(between))];
+  const fresh = responses.slice(count).map((one) => between + lineOf(one));
+  return [known.lines, Buffer.from(fresh.join(''))];
+}
+
+function encodeList(entries: unknown[]): string {
+  return entries.length === 0
+    ? '[]'
+    : `[\n${entries.map(lineOf).join(between)}\n  ]`;
+}
+
+function lineOf(entry: unknown): string {
+  return `    ${JSON.stringify(entry)}`;
 }

@@ -2,21 +2,22 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { errnoOf } from '../errors.ts';
-import { lazily } from '../lazily.ts';
-import type { ProcessIdentity } from '../runs/run.ts';
+import { lazy } from '../lazy.ts';
+import type { ProcessIdentity } from '../processes/process-identity.ts';
 import {
   createOnce,
-  readIfThere,
+  readIfExists,
   remove,
-  syncDirectory
-} from '../state/atomic-file.ts';
-import { ensureDirectory } from '../state/directories.ts';
+  replaceFile
+} from '../state/files/atomic-file.ts';
+import { ensureDirectory } from '../state/files/directories.ts';
 
-const markSchema = lazily(() =>
+const markSchema = lazy(() =>
   z.object({
     agent_id: z.string().regex(/^[0-9a-f]{8}$/),
     /** The council's file. */
     state: z.string(),
+    started: z.literal(true).optional(),
     owner: z.object({ pid: z.number(), start: z.string(), place: z.string() })
   })
 );
@@ -25,13 +26,15 @@ const markSchema = lazily(() =>
 export interface Mark {
   agent_id: string;
   state: string;
+  /** Set after the spawn: the agent has a folder, or its folder was removed. */
+  started?: true | undefined;
   owner: ProcessIdentity;
 }
 
 /**
- * `summons/<agent_id>` in the record: set before an agent is summoned, removed when
- * its answer is recorded, so that any server of the workspace does that when
- * the one that summoned it is gone.
+ * `summons/<agent_id>` in the record: written before an agent is summoned and
+ * removed when its answer is recorded. Any server of the workspace can record
+ * the answer if the summoning server is gone.
  */
 export class SummonMarks {
   readonly #directory: string;
@@ -40,11 +43,16 @@ export class SummonMarks {
     this.#directory = join(stateDirectory, 'summons');
   }
 
-  /** @throws the system's error when the disk does not take it */
+  /** @throws the system's error when the write fails */
   set(mark: Mark): void {
     ensureDirectory(this.#directory);
     createOnce(this.#pathOf(mark.agent_id), `${JSON.stringify(mark)}\n`);
-    syncDirectory(this.#directory);
+  }
+
+  /** @throws the system's error when the write fails */
+  setStarted(mark: Mark): void {
+    const text = `${JSON.stringify({ ...mark, started: true })}\n`;
+    replaceFile(this.#pathOf(mark.agent_id), text, true);
   }
 
   remove(agentId: string): void {
@@ -54,7 +62,7 @@ export class SummonMarks {
   all(): Mark[] {
     return this.#names().flatMap((name) => {
       try {
-        const text = readIfThere(this.#pathOf(name)) ?? '';
+        const text = readIfExists(this.#pathOf(name)) ?? '';
         return markSchema().safeParse(JSON.parse(text)).data ?? [];
       } catch {
         return [];

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { openCouncil, responseOf } from '../../testing/council-states.ts';
-import { hostileText } from '../../testing/hostile-text.ts';
+import { hostileText } from '../../../test/kit/judges/hostile-text.ts';
+import {
+  openCouncil,
+  responseOf
+} from '../../../test/kit/servers/council-states.ts';
 import { requestOf } from './state.ts';
 import { summonPrompt } from './summon-prompt.ts';
 
@@ -18,7 +21,7 @@ test('the request comes first, byte for byte', () => {
   );
 });
 
-test('no words and no name of others can make a heading of their own', () => {
+test('neither a response nor a name can add a heading', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(hostileText, hostileText), { minLength: 1 }),
@@ -27,8 +30,8 @@ test('no words and no name of others can make a heading of their own', () => {
           responseOf(`r${index}`, author, content)
         );
         const prompt = summonPrompt('codex', request, responses);
-        const [, told = ''] = prompt.split('\n# The responses so far\n');
-        const lines = told.split('\n');
+        const [, quoted = ''] = prompt.split('\n# The responses so far\n');
+        const lines = quoted.split('\n');
         expect(lines.filter((line) => /^#/.test(line))).toHaveLength(
           pairs.length
         );
@@ -42,7 +45,7 @@ test('no words and no name of others can make a heading of their own', () => {
   );
 });
 
-test('of many responses the newest are told, and how many are left out', () => {
+test('of many responses the newest are included, with the count of the rest', () => {
   const responses = [1, 2, 3, 4].map((number) =>
     responseOf(`r${number}`, `agent-${number}`, `${number}`.repeat(90_000))
   );
@@ -51,7 +54,7 @@ test('of many responses the newest are told, and how many are left out', () => {
   expect(prompt.match(/^## .*$/gm)).toEqual(['## agent-3', '## agent-4']);
 });
 
-test('the last response is told in any case, as far as there is room', () => {
+test('the last response is always included, truncated to the limit', () => {
   const responses = [
     responseOf('r1', 'grok', 'Short.'),
     responseOf('r2', 'codex', 'x'.repeat(300_000))

@@ -1,11 +1,11 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createProcesses } from '../../adapters/child-process/processes.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
+import { createProcesses } from '../../adapters/child-process/processes.ts';
 import { HostError } from '../errors.ts';
 import { RunStore } from '../runs/run-store.ts';
 import { Council } from './council.ts';
@@ -23,7 +23,7 @@ beforeEach(() => {
 
 afterEach(() => workspace.remove());
 
-test('a refused summons that cannot be taken back at once is taken back later', async () => {
+test('a refused summons that cannot be undone at once is undone later', async () => {
   const path = join(workspace.path, 'state.json');
   const runs = new RunStore(workspace.record);
   const store = new CouncilStore(path, processes);
@@ -36,7 +36,7 @@ test('a refused summons that cannot be taken back at once is taken back later', 
     runs,
     tracker: { run: async () => undefined },
     spawn: async () => {
-      // From here on the file is held by somebody who cannot be judged.
+      // From now on, a holder of unknown liveness has the lock.
       writeFileSync(`${path}.lock`, 'another program');
       throw new HostError('depth_limit', 'Too deep.', 'Do it here.');
     },
@@ -50,7 +50,7 @@ test('a refused summons that cannot be taken back at once is taken back later', 
   expect(problems).toMatchObject([{ code: 'state_locked' }]);
   expect(store.read().summons).toMatchObject([{ status: 'running' }]);
   rmSync(`${path}.lock`);
-  await summons.attend();
+  await summons.collectAnswers();
   expect(store.read().summons).toEqual([]);
   expect(store.read().participants).toHaveLength(1);
   expect(new SummonMarks(runs.root).all()).toEqual([]);

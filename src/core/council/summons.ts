@@ -1,18 +1,19 @@
-import type { Failure } from '../../plugin.ts';
+import { randomUUID } from 'node:crypto';
+import type { Failure } from '../../plugin/plugin.ts';
 import { HostError, messageOf, storageError } from '../errors.ts';
-import { ownFile } from '../runs/own-file.ts';
-import { noteRead } from '../runs/read-mark.ts';
-import type { Outcome, Run, RunStatus } from '../runs/run.ts';
-import type { RunStore } from '../runs/run-store.ts';
-import type { RunTracker } from '../runs/run-tracker.ts';
+import type { RunTracker } from '../runs/end/run-tracker.ts';
+import type { Caller, Run, RunStatus } from '../runs/run.ts';
+import { ownFile } from '../runs/run-files.ts';
+import { noteRead, type RunStore } from '../runs/run-store.ts';
 import type { Spawned, SpawnRequest } from '../runs/spawn-request.ts';
-import type { Witnesses } from '../state/file-lock.ts';
-import { readSlice } from '../state/text-file.ts';
+import { readSlice } from '../state/files/text-file.ts';
+import type { LivenessCheck } from '../state/locks/file-lock.ts';
+import { unusedName } from './attendance.ts';
 import type { CouncilStore } from './council-store.ts';
 import { isClosed, noCouncil } from './errors.ts';
-import { unusedName } from './names.ts';
 import {
   type CouncilState,
+  type Response,
   requestOf,
   responsesOf,
   type Session,
@@ -20,13 +21,12 @@ import {
 } from './state.ts';
 import { type Mark, SummonMarks } from './summon-marks.ts';
 import { summonPrompt } from './summon-prompt.ts';
-import { type Answer, recorded } from './summoned-answer.ts';
 
 export interface SummonDependencies {
   council: CouncilStore;
-  /** The council in another file, for agents that were summoned to that. */
+  /** The council in the file of a mark, which may differ from `council`. */
   storeAt: (path: string) => CouncilStore;
-  witnesses: Witnesses;
+  witnesses: LivenessCheck;
   workspace: string;
   runs: Pick<RunStore, 'root' | 'newId' | 'directoryOf' | 'outcomeOf'>;
   tracker: Pick<RunTracker, 'run'>;
@@ -38,6 +38,7 @@ export interface SummonRequest {
   engine: string;
   agentName?: string | undefined;
   model?: string | undefined;
+  caller?: Caller | undefined;
 }
 
 export interface Summoned {
@@ -45,20 +46,22 @@ export interface Summoned {
   agentName: string;
   session: Session;
   status: RunStatus;
-  /** Why it could not start: its status is "failed" then. */
+  /** Why the agent could not start; its status is "failed" then. */
   failure: Failure | undefined;
 }
 
-/** Of an answer, so many characters are recorded. */
+/** In characters. A longer answer is cut. */
 const mostChars = 1_000_000;
 
-/** Engines that are asked for their response, and what becomes of them. */
+type Answer = { content: string } | { error: string; error_code?: string };
+
+/** Starts agents that respond to a council, and records their answers. */
 export class Summons {
   readonly #with: SummonDependencies;
   readonly #marks: SummonMarks;
-  #attending: Promise<void> | undefined;
-  readonly #told = new Set<string>();
-  /** Ours whose spawn was refused, as long as they are seated. */
+  #collecting: Promise<void> | undefined;
+  readonly #reported = new Set<string>();
+  /** Agents that could not start, until their summons is removed. */
   readonly #unstarted = new Set<string>();
 
   constructor(dependencies: SummonDependencies) {
@@ -67,63 +70,78 @@ export class Summons {
   }
 
   /**
-   * Has an engine answer the open request, read-only and in the background.
-   * @throws HostError `no_council`, `council_closed`, and as a spawn does
+   * Starts a read-only agent in the background that answers the open request.
+   * @throws HostError `no_council`, `council_closed`, and the errors of a spawn
    */
   async summon(request: SummonRequest): Promise<Summoned> {
     const { council, runs, witnesses, spawn } = this.#with;
     const agentId = runs.newId(null);
     const { path: state } = council.file;
+    const mark = { agent_id: agentId, state, owner: witnesses.self };
     try {
-      this.#marks.set({ agent_id: agentId, state, owner: witnesses.self });
+      this.#marks.set(mark);
     } catch (error) {
       throw storageError(error, runs.root);
     }
     try {
-      const { name, session, prompt } = await this.#seat(agentId, request);
+      const { name, session, prompt } = await this.#addSummons(
+        agentId,
+        request
+      );
       const { status, failure } = await spawn({
         agentId,
         engine: request.engine,
         model: request.model,
+        caller: request.caller,
         prompt,
         access: 'read',
         isWarned: true
       });
+      this.#noteStarted(mark);
       return { agentId, agentName: name, session, status, failure };
     } catch (error) {
       this.#unstarted.add(agentId);
-      await this.#unseat(agentId).catch(this.#with.onProblem);
+      await this.#removeSummons(agentId).catch(this.#with.onProblem);
       throw error;
     }
   }
 
   /**
-   * Records the answers of those who have ended, whoever summoned them. A
-   * problem is told once and tried again.
+   * Records the answers of agents that have ended, including agents of other
+   * servers of this workspace. Reports a problem once; every call tries again.
    */
-  attend(): Promise<void> {
-    this.#attending ??= this.#attendAll().finally(() => {
-      this.#attending = undefined;
+  collectAnswers(): Promise<void> {
+    this.#collecting ??= this.#collectAll().finally(() => {
+      this.#collecting = undefined;
     });
-    return this.#attending;
+    return this.#collecting;
   }
 
-  async #attendAll(): Promise<void> {
-    const stuck = new Set<string>();
+  async #collectAll(): Promise<void> {
+    const locked = new Set<string>();
     for (const mark of this.#marks.all())
-      if (!stuck.has(mark.state))
+      if (!locked.has(mark.state))
         await this.#settle(mark).catch((problem: unknown) => {
-          // Of that file's lock: one has waited long enough for all.
+          // The other agents of this council would wait for the same lock.
           if (problem instanceof HostError && problem.code === 'state_locked')
-            stuck.add(mark.state);
+            locked.add(mark.state);
           const text = `${mark.agent_id}: ${messageOf(problem)}`;
-          if (!this.#told.has(text)) this.#with.onProblem(problem);
-          this.#told.add(text);
+          if (!this.#reported.has(text)) this.#with.onProblem(problem);
+          this.#reported.add(text);
         });
   }
 
-  /** Its name is taken, and everybody sees who is awaited. */
-  #seat(agentId: string, { engine, agentName }: SummonRequest) {
+  #noteStarted(mark: Mark): void {
+    try {
+      this.#marks.setStarted(mark);
+    } catch (problem) {
+      // Without the flag, a removed folder is noticed when this server ends.
+      this.#with.onProblem(problem);
+    }
+  }
+
+  /** Reserves a name for the agent, and adds it to the session. */
+  #addSummons(agentId: string, { engine, agentName }: SummonRequest) {
     const { council, witnesses, workspace } = this.#with;
     return council.change((state) => {
       const { session } = state;
@@ -151,7 +169,7 @@ export class Summons {
         agent_id: agentId
       };
       return {
-        told: {
+        result: {
           name,
           session,
           prompt: summonPrompt(name, request, responsesOf(state))
@@ -165,15 +183,15 @@ export class Summons {
     });
   }
 
-  /** Nothing was started: as if nobody had been summoned. */
-  async #unseat(agentId: string): Promise<void> {
+  /** Undoes a summons whose agent was not started. */
+  async #removeSummons(agentId: string): Promise<void> {
     const isOther = (entry: { agent_id?: string | undefined }) =>
       entry.agent_id !== agentId;
     await this.#with.council.change((state) => {
       const summons = state.summons ?? [];
-      if (summons.every(isOther)) return { state, told: undefined };
+      if (summons.every(isOther)) return { state, result: undefined };
       return {
-        told: undefined,
+        result: undefined,
         state: {
           ...state,
           participants: state.participants.filter(isOther),
@@ -188,23 +206,33 @@ export class Summons {
   async #settle(mark: Mark): Promise<void> {
     const { tracker, witnesses, storeAt } = this.#with;
     const { agent_id: agentId } = mark;
-    if (this.#unstarted.has(agentId)) return this.#unseat(agentId);
+    if (this.#unstarted.has(agentId)) return this.#removeSummons(agentId);
     const run = await tracker.run(agentId);
-    // Without a run it is about to be spawned, or never will be.
-    if (run ? !run.outcome : witnesses.liveness(mark.owner) !== 'dead') return;
-    const answer = await this.#answerOf(run);
-    const isSaid = await storeAt(mark.state).change((state) => {
-      const next = recorded(state, agentId, answer);
-      return { told: hasWords(next, agentId), state: next };
+    // Without a run, the agent is not spawned yet, or its folder was removed.
+    const isPending = run
+      ? !run.outcome || run.isUnjudged
+      : !mark.started && witnesses.liveness(mark.owner) !== 'dead';
+    if (isPending) return;
+    const answer = await this.#answerOf(run, mark);
+    const isRecorded = await storeAt(mark.state).change((before) => {
+      const state = recorded(before, agentId, answer);
+      const summon = state.summons?.find((one) => one.agent_id === agentId);
+      return { result: summon?.status === 'completed', state };
     });
-    if (isSaid && run?.outcome && isWhole(answer, run.outcome))
+    const isWhole =
+      run?.outcome !== undefined && run.outcome.result_chars <= mostChars;
+    if (isRecorded && isWhole && 'content' in answer)
       noteRead(agentId, this.#with.runs);
     this.#marks.remove(agentId);
   }
 
-  async #answerOf(run: Run | undefined): Promise<Answer> {
+  async #answerOf(run: Run | undefined, mark: Mark): Promise<Answer> {
     if (!run?.outcome)
-      return { error: 'The server that summoned it ended before it started.' };
+      return {
+        error: mark.started
+          ? 'It was started, and its folder was removed since: nobody can read its answer.'
+          : 'The server that summoned it ended before it started.'
+      };
     const { outcome, record, status } = run;
     const directory = this.#with.runs.directoryOf(record.agent_id);
     if (status !== 'completed')
@@ -221,14 +249,49 @@ export class Summons {
   }
 }
 
-/** Whether its answer stands in the council. */
-function hasWords({ summons = [] }: CouncilState, agentId: string): boolean {
-  return summons.some(
-    ({ agent_id, status }) => agent_id === agentId && status === 'completed'
-  );
+/**
+ * Returns the state with an agent's answer, unless one is recorded already. A
+ * failure adds no response: it becomes the status of the summons.
+ */
+function recorded(
+  state: CouncilState,
+  agentId: string,
+  answer: Answer
+): CouncilState {
+  const { session, summons = [], feedback, participants } = state;
+  const summon = summons.find(({ agent_id }) => agent_id === agentId);
+  if (summon?.status !== 'running') return state;
+  const isOpen =
+    session?.status === 'active' &&
+    session.current_request_id === summon.request_id;
+  const final = 'content' in answer && !isOpen ? late : answer;
+  const ended = (end: Partial<Summon>) =>
+    summons.map((other) => (other === summon ? { ...summon, ...end } : other));
+  if (!('content' in final))
+    return { ...state, summons: ended({ ...final, status: 'failed' }) };
+  const now = new Date().toISOString();
+  const response: Response = {
+    id: randomUUID(),
+    request_id: summon.request_id,
+    author: summon.agent_name,
+    content: final.content,
+    created_at: now
+  };
+  return {
+    ...state,
+    summons: ended({ status: 'completed' }),
+    feedback: [...feedback, response],
+    participants: participants.map((participant) =>
+      participant.agent_id === agentId
+        ? { ...participant, last_seen: now }
+        : participant
+    )
+  };
 }
 
-/** Whether the council has all that an agent said. */
-function isWhole(answer: Answer, { result_chars }: Outcome): boolean {
-  return 'content' in answer && result_chars <= mostChars;
-}
+/** Replaces an answer whose request was closed or replaced meanwhile. */
+const late = {
+  error:
+    'The council was over before it answered: its words are the result of that agent.',
+  error_code: 'council_closed'
+};

@@ -5,7 +5,7 @@ import {
   processOf,
   responseOf,
   witnessesOf
-} from '../../testing/council-states.ts';
+} from '../../../test/kit/servers/council-states.ts';
 import { HostError } from '../errors.ts';
 import type { CouncilState, Session, Summon } from './state.ts';
 import { viewOf } from './view.ts';
@@ -28,7 +28,7 @@ function codeOf(work: () => unknown): string {
     if (error instanceof HostError) return error.code;
     throw error;
   }
-  throw new Error('It was taken.');
+  throw new Error('No error was thrown.');
 }
 
 const three = openCouncil({
@@ -44,35 +44,35 @@ test.each([
   [null, ['r1', 'r2', 'r3']],
   ['r1', ['r2', 'r3']],
   ['r3', []]
-])('from the cursor %s on, %j is told', (cursor, ids) => {
+])('the view after the cursor %s has the responses %j', (cursor, ids) => {
   const { responses, ...view } = viewFrom(three, cursor);
   expect(responses.map(({ id }) => id)).toEqual(ids);
   expect(view.cursor).toBe(cursor);
 });
 
-test('a cursor that the session does not have is an error', () => {
+test('an unknown cursor is an error', () => {
   expect(codeOf(() => viewFrom(three, 'r4'))).toBe('unknown_cursor');
   expect(codeOf(() => viewFrom(openCouncil(), 'r1'))).toBe('unknown_cursor');
 });
 
-test('responses to another request are not told, nor a cursor', () => {
+test('a response to another request is neither shown nor a valid cursor', () => {
   const other = { ...responseOf('r0', 'codex'), request_id: 'q0' };
   const state = { ...three, feedback: [other, ...three.feedback] };
   expect(viewFrom(state, null).responses).toHaveLength(3);
   expect(codeOf(() => viewFrom(state, 'r0'))).toBe('unknown_cursor');
 });
 
-test('responses are counted for each author, from the first on', () => {
+test('all responses are counted by author, even those before the cursor', () => {
   const { counts } = viewFrom(three, 'r3');
   expect(Object.fromEntries(counts)).toEqual({ codex: 2, claude: 1 });
 });
 
-test('a session whose request is gone from the file is told as a fault', () => {
+test('a session whose request is missing from the file is an error', () => {
   const state = { ...three, requests: [] };
   expect(codeOf(() => viewFrom(state, null))).toBe('state_invalid');
 });
 
-test('the request is known to who has been told it', () => {
+test('a participant that has received the request knows it', () => {
   expect(viewFrom(three, null).knowsRequest).toBe(false);
   const knowing = participantOf('claude', { last_request_seen: 'q1' });
   const { knowsRequest } = viewOf(
@@ -97,7 +97,7 @@ const summon = (agent_id: string, status: Summon['status'], pid: number) => ({
   created_at: '2026-11-22T05:00:00.000Z'
 });
 
-test('all see who is awaited, and who summoned it who failed', () => {
+test('all see a running agent, and the summoning server sees a failed one', () => {
   const state = openCouncil({
     summons: [
       summon('at-work', 'running', 1),

@@ -1,66 +1,66 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Council, Tell } from './council.ts';
+import type {
+  Council,
+  FormattedView,
+  FormatView,
+  SessionCursor
+} from './council.ts';
 import type { CouncilStore } from './council-store.ts';
-import { wasReplaced } from './errors.ts';
 import type { View } from './view.ts';
 
-export interface WaitForResponses {
+interface WaitForResponses {
   agentName: string;
   cursor: string | null;
   timeoutMs: number;
-  /** Aborted: nothing counts as told. */
+  /** An abort ends the wait, and marks nothing as read. */
   signal: AbortSignal;
-  /** Called at the start and every 5 s. */
-  onProgress?: (waitedMs: number, view: View) => void;
+  /** Called once, when the wait begins. */
+  onWait?: (view: View) => void;
 }
 
-/** A look costs one system call, so other processes need not tell us. */
+/** Each poll is one `lstat` of the council's file. */
 const pollMs = 40;
-const progressMs = 5000;
 
 /**
- * Waits until somebody else has responded, the council is closed, or an agent
- * summoned here has failed, which may have been before; then tells it.
- * @returns what was told, and whether time was up
- * @throws HostError `session_replaced` when another one is started meanwhile
+ * Waits for the timeout, or until another agent responds, the council is closed
+ * or a summoned agent fails; then returns the new responses. Returns at once if
+ * one of these has already happened. Concurrent calls of one agent may return
+ * the same responses, because the server cannot know which answer is read.
+ * @throws HostError `session_replaced` when another session starts meanwhile,
+ *   `unknown_cursor`, `no_council`
  */
-export async function waitForResponses<Told>(
+export async function waitForResponses<Answer>(
   council: Council,
   store: CouncilStore,
-  { agentName, cursor, timeoutMs, signal, onProgress }: WaitForResponses,
-  tell: Tell<Told>
-): Promise<{ told: Told; isTimeout: boolean }> {
+  { agentName, cursor, timeoutMs, signal, onWait }: WaitForResponses,
+  format: FormatView<Answer>
+): Promise<FormattedView<Answer> & { isTimeout: boolean }> {
   const began = performance.now();
   const waited = () => performance.now() - began;
   let stamp = '';
-  let session_id = '';
-  let lastProgress = Number.NEGATIVE_INFINITY;
+  let isWaiting = false;
+  let from: SessionCursor | string | null = cursor;
   const isNews = (view: View) =>
-    isNew(view) || council.toldFailures.areNewIn(view);
+    isAnsweredOrClosed(view) || council.reportedFailures.areNewIn(view);
   for (;;) {
     let isTimeout = false;
-    const answer = await council.readIf(
+    const result: FormattedView<Answer> | { view: View } = await council.readIf(
       agentName,
-      cursor,
+      from,
       (view) => {
-        // Another call of the same agent may have been told before.
-        session_id ||= view.session.id;
-        if (view.session.id !== session_id)
-          throw wasReplaced(agentName, { session_id }, view.session);
         isTimeout = !isNews(view);
         return !signal.aborted && (!isTimeout || waited() >= timeoutMs);
       },
-      tell
+      format
     );
-    if ('told' in answer) return { told: answer.told, isTimeout };
-    const { view } = answer;
-    // Others who wait write too, that they were here: that is no news, and
-    // to write it down in turn would wake them again.
+    if ('answer' in result) return { ...result, isTimeout };
+    const { view }: { view: View } = result;
+    from = { session_id: view.session.id, cursor: view.cursor };
+    if (!isWaiting && waited() < timeoutMs) onWait?.(view);
+    isWaiting = true;
+    // Other waiting agents update their `last_seen`. This loop only peeks at
+    // such changes, because a write would wake the other agents in turn.
     while (!signal.aborted && waited() < timeoutMs) {
-      if (waited() - lastProgress >= progressMs) {
-        lastProgress = waited();
-        onProgress?.(lastProgress, view);
-      }
       const now = store.file.stamp();
       if (now !== stamp) {
         stamp = now;
@@ -70,12 +70,16 @@ export async function waitForResponses<Told>(
       const rest = Math.max(1, Math.min(pollMs, timeoutMs - waited()));
       await delay(rest, undefined, { signal }).catch(() => undefined);
     }
-    if (signal.aborted) return { told: tell(view).told, isTimeout: true };
+    if (signal.aborted)
+      return {
+        answer: format(view).answer,
+        markRead: async () => undefined,
+        isTimeout: true
+      };
   }
 }
 
-/** There are words of others, or the last word has been spoken. */
-function isNew({ responses, agentName, session }: View): boolean {
+function isAnsweredOrClosed({ responses, agentName, session }: View): boolean {
   return (
     session.status === 'closed' ||
     responses.some(({ author }) => author !== agentName)

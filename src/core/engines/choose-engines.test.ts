@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CliEngine } from '../../plugin.ts';
+import type { CliEngine } from '../../plugin/plugin.ts';
 import { chooseEngines, type EngineChoice } from './choose-engines.ts';
 
 function engine(name: string): CliEngine {
@@ -30,7 +30,7 @@ function choose(changes: Partial<EngineChoice> = {}) {
   };
 }
 
-test('offered are the built-in ones and those of plugins', () => {
+test('built-in engines and engines of plugins are offered', () => {
   expect(choose()).toEqual({
     engines: ['a', 'b', 'mine'],
     others: ['spare'],
@@ -38,26 +38,26 @@ test('offered are the built-in ones and those of plugins', () => {
   });
 });
 
-test('an optional one is offered when settings, a flag or a command name it', () => {
+test('an optional engine is offered when settings, a flag or a command name it', () => {
   expect(choose({ settings: { spare: {} } }).engines).toContain('spare');
   expect(choose({ only: ['spare'] }).engines).toEqual(['spare']);
   expect(choose({ also: ['spare'] }).engines).toContain('spare');
 });
 
-test('one that is switched off is not offered, but still known', () => {
+test('an engine that is switched off is known but not offered', () => {
   const { engines, others } = choose({ settings: { a: { enabled: false } } });
   expect(engines).toEqual(['b', 'mine']);
   expect(others).toEqual(['a', 'spare']);
 });
 
-test('with a list, exactly those are offered', () => {
+test('a list of names restricts the offered engines to these', () => {
   expect(choose({ only: ['b', 'mine'] })).toMatchObject({
     engines: ['b', 'mine'],
     others: ['a', 'spare']
   });
 });
 
-test('a list with a name that is nowhere stops the start', () => {
+test('a list with an unknown name is an error', () => {
   const faults = [{ plugin: './x.mjs', problem: 'boom' }];
   expect(() => choose({ only: ['x'] })).toThrow('There is no engine "x"');
   expect(() => choose({ only: ['x'], faults })).toThrow(
@@ -65,7 +65,7 @@ test('a list with a name that is nowhere stops the start', () => {
   );
 });
 
-test('settings for an engine that is nowhere are a fault', () => {
+test('settings for an unknown engine are a fault', () => {
   expect(choose({ settings: { clod: {}, a: {} } }).faults).toMatchObject([
     { plugin: 'clod', problem: expect.stringContaining('a, b, spare, mine') }
   ]);

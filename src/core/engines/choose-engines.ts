@@ -1,39 +1,39 @@
-import type { ApiEngine, Engine } from '../../plugin.ts';
+import type { ApiEngine, Engine } from '../../plugin/plugin.ts';
 import { HostError } from '../errors.ts';
 import { didYouMean } from '../nearest.ts';
 import type { EngineSettings, PluginFault } from './engine-registry.ts';
 
 export interface EngineChoice {
-  /** Offered unless switched off. */
+  /** Offered unless the settings disable them. */
   builtin: Engine[];
-  /** Offered when settings or a flag name them, or when their key is there. */
+  /** Offered when settings or a flag name them, or when their key is set. */
   optional: Engine[];
-  /** Brought by plugins; they take the place of a built-in of their name. */
+  /** From plugins; replace built-in engines of the same name. */
   loaded: Engine[];
   settings: Record<string, EngineSettings>;
-  /** When given, exactly these are offered. */
+  /** When defined, only these and `also` are offered. */
   only: string[] | undefined;
-  /** Named besides; no fault when there are none of that name. */
+  /** Offered in addition to `only`; an unknown name is ignored. */
   also: string[];
   faults: PluginFault[];
-  /** Whether an API engine could be asked. */
+  /** Whether an API engine has the key that it needs. */
   hasKey: (engine: ApiEngine) => boolean;
 }
 
 /**
- * The engines that are offered, and the faults of settings for none.
- * @throws HostError `config_invalid` when `only` names an engine there is not
+ * Selects the engines to offer. Settings of an unknown engine are a fault.
+ * @throws HostError `config_invalid` when `only` names an unknown engine
  */
 export function chooseEngines(choice: EngineChoice): {
   engines: Engine[];
-  /** There, but not offered. */
+  /** Known engines that are not offered. */
   others: Engine[];
   faults: PluginFault[];
 } {
   const { builtin, optional, loaded, settings, only, also, faults } = choice;
   const wanted = [...(only ?? []), ...also];
-  const there = [...builtin, ...optional, ...loaded];
-  const names = [...new Set(there.map(({ name }) => name))];
+  const known = [...builtin, ...optional, ...loaded];
+  const names = [...new Set(known.map(({ name }) => name))];
   for (const name of only ?? [])
     if (!names.includes(name))
       throw new HostError(
@@ -55,16 +55,15 @@ export function chooseEngines(choice: EngineChoice): {
       settings[name]?.enabled !== false &&
       (only === undefined || wanted.includes(name))
   );
-  const others = there.filter((engine) => !engines.includes(engine));
   return {
     engines,
-    others,
-    faults: [...faults, ...strangers(settings, names)]
+    others: known.filter((engine) => !engines.includes(engine)),
+    faults: [...faults, ...unknownSettings(settings, names)]
   };
 }
 
-/** Settings whose engine is not there: a slip, or a plugin that is missing. */
-function strangers(
+/** Reports settings of unknown engines: a typo, or a missing plugin. */
+function unknownSettings(
   settings: Record<string, EngineSettings>,
   names: string[]
 ): PluginFault[] {

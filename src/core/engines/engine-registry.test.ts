@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import type { ApiEngine, CliEngine } from '../../plugin.ts';
+import { toolNameOf } from '../../interfaces/mcp/tool/spawn-tool-name.ts';
+import type { ApiEngine, CliEngine } from '../../plugin/plugin.ts';
 import { HostError } from '../errors.ts';
 import {
   EngineRegistry,
   type EngineSettings,
   enforcementOf,
-  labelOf,
-  toolNameOf
+  labelOf
 } from './engine-registry.ts';
 
 const cli: CliEngine = {
@@ -35,7 +35,7 @@ function registryWith(settings: EngineSettings = {}): EngineRegistry {
   });
 }
 
-test('engines are found by name, in the order they came', () => {
+test('engines are found by name and listed in their order of registration', () => {
   const registry = registryWith();
   expect(registry.all()).toEqual([cli, api]);
   expect(registry.find('api')).toBe(api);
@@ -43,7 +43,7 @@ test('engines are found by name, in the order they came', () => {
   expect(registry.get('some-cli')).toBe(cli);
 });
 
-test('a later engine of the same name takes the place of the first', () => {
+test('a later engine replaces an earlier one of the same name', () => {
   const mine = { ...cli, description: 'mine' };
   expect(new EngineRegistry([cli, api, mine], {}).all()).toEqual([mine, api]);
 });
@@ -56,7 +56,7 @@ test('an engine that is not offered is known, but not found', () => {
   expect(registry.all()).toEqual([cli]);
 });
 
-test('an unknown name is refused with the names there are', () => {
+test('an unknown name is refused with the list of known names', () => {
   try {
     registryWith().get('none');
     expect.unreachable();
@@ -67,7 +67,7 @@ test('an unknown name is refused with the names there are', () => {
   }
 });
 
-test('a model is what is asked, else configured, else the default; by alias', () => {
+test('a model is the requested one, else the configured one, else the default, with aliases resolved', () => {
   const plain = registryWith();
   expect(plain.modelOf(cli, undefined)).toBe('fast-1.5');
   expect(plain.modelOf(cli, 'fast')).toBe('fast-1.5');
@@ -79,7 +79,7 @@ test('a model is what is asked, else configured, else the default; by alias', ()
   expect(configured.modelOf(cli, 'fast')).toBe('fast-1.5');
 });
 
-test('time limits are configured, else declared, else 300 and 600 seconds', () => {
+test('time limits are the configured ones, else the declared ones, else 300 and 600 seconds', () => {
   const plain = registryWith();
   expect(plain.timeoutOf(cli, '12345')).toBe(5);
   expect(plain.timeoutOf(api, 'x')).toBe(300);
@@ -90,14 +90,14 @@ test('time limits are configured, else declared, else 300 and 600 seconds', () =
   expect(configured.idleTimeoutOf(cli)).toBe(7);
 });
 
-test('the command may be another by configuration', () => {
+test('the configuration can replace the command', () => {
   expect(registryWith().commandOf(cli)).toBe('some');
   expect(registryWith({ command: '/opt/some' }).commandOf(cli)).toBe(
     '/opt/some'
   );
 });
 
-test('an engine with another program has all arguments that it had', () => {
+test('an engine with another program keeps all of its arguments', () => {
   const registry = registryWith({ command: '/opt/some', args: ['-v'] });
   const other = registry.withProgram(cli, './mine');
   expect(registry.commandOf(other)).toBe('./mine');
@@ -106,14 +106,14 @@ test('an engine with another program has all arguments that it had', () => {
   expect(other.args({ ...request, access: 'read' })).toEqual(['-v', 'go']);
 });
 
-test('who enforces an access is never claimed, only declared', () => {
+test('an access counts as enforced only when the engine declares it', () => {
   expect(enforcementOf(cli, 'read')).toBe('asked');
   const access = { read: 'enforced', write: 'asked', full: 'asked' } as const;
   expect(enforcementOf({ ...cli, access }, 'read')).toBe('enforced');
   expect(enforcementOf(api, 'read')).toBe('enforced');
 });
 
-test('names for people and for tools follow from the name', () => {
+test('the label and the tool name follow from the engine name', () => {
   expect(labelOf(cli)).toBe('Some-cli');
   expect(labelOf(api)).toBe('The API');
   expect(toolNameOf({ ...cli, name: 'x-y-z' })).toBe('spawn_x_y_z');

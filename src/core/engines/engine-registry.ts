@@ -1,5 +1,10 @@
 import { basename } from 'node:path';
-import type { Access, CliEngine, Enforcement, Engine } from '../../plugin.ts';
+import type {
+  Access,
+  CliEngine,
+  Enforcement,
+  Engine
+} from '../../plugin/plugin.ts';
 import { HostError } from '../errors.ts';
 import { didYouMean } from '../nearest.ts';
 
@@ -18,39 +23,50 @@ export interface EngineSettings {
   maxConcurrent?: number | undefined;
 }
 
-/** A plugin that was asked for and could not be taken. */
+/** A configured plugin that could not be loaded. */
 export interface PluginFault {
   plugin: string;
   problem: string;
 }
 
-/** The engines of this host, by name, each with the user's settings. */
+/** A built-in engine that a plugin has replaced. */
+export interface Replaced {
+  engine: string;
+  /** The plugin's name in the configuration. */
+  plugin: string;
+}
+
+/** The engines of this host by name, with the user's settings. */
 export class EngineRegistry {
   readonly #engines = new Map<string, Engine>();
   readonly #settings: Record<string, EngineSettings>;
   readonly faults: PluginFault[];
-  readonly #others: Engine[];
+  readonly replaced: Replaced[];
+  readonly #notOffered: Engine[];
   readonly #plugins: Map<Engine, number>;
 
   /**
-   * @param others not offered here, but perhaps by another server
-   * @param plugins where in the configuration's `plugins` an engine stands
+   * @param notOffered known engines that this server does not offer; another
+   *   server may run agents with them
+   * @param plugins the index of each engine in the configuration's `plugins`
    */
   constructor(
     engines: Engine[],
     settings: Record<string, EngineSettings>,
     faults: PluginFault[] = [],
-    others: Engine[] = [],
-    plugins = new Map<Engine, number>()
+    notOffered: Engine[] = [],
+    plugins = new Map<Engine, number>(),
+    replaced: Replaced[] = []
   ) {
     for (const engine of engines) this.#engines.set(engine.name, engine);
     this.#settings = settings;
     this.faults = faults;
-    this.#others = others;
+    this.replaced = replaced;
+    this.#notOffered = notOffered;
     this.#plugins = plugins;
   }
 
-  /** In the order they were registered. */
+  /** All offered engines, in order of registration. */
   all(): Engine[] {
     return [...this.#engines.values()];
   }
@@ -59,32 +75,34 @@ export class EngineRegistry {
     return this.#engines.get(name);
   }
 
-  /** Also an engine that is not offered: its agents have to be read. */
+  /** Also finds engines that are not offered, to read their agents' output. */
   known(name: string): Engine | undefined {
-    return this.find(name) ?? this.#others.find((other) => other.name === name);
+    return (
+      this.find(name) ?? this.#notOffered.find((other) => other.name === name)
+    );
   }
 
-  /** The engine that runs a program, by its name or path. */
+  /** Finds the engine of a program by the program's name or path. */
   ofProgram(command: string): CliEngine | undefined {
     const names = [command, basename(command)];
-    return [...this.all(), ...this.#others]
+    return [...this.all(), ...this.#notOffered]
       .filter((engine) => engine.kind === 'cli')
       .find((engine) => names.includes(engine.command));
   }
 
-  /** Its place in the configuration's `plugins`; undefined when built in. */
+  /** The engine's index in `plugins`; undefined for a built-in engine. */
   placeOf(engine: Engine): number | undefined {
     return this.#plugins.get(engine);
   }
 
-  /** Also those that are offered only when they are named. */
+  /** Names that a caller may use, including engines offered on request. */
   nameable(): string[] {
-    return [...this.all(), ...this.#others]
+    return [...this.all(), ...this.#notOffered]
       .map(({ name }) => name)
       .filter((name) => this.settingsOf(name).enabled !== false);
   }
 
-  /** @throws HostError `unknown_engine` with the names there are. */
+  /** @throws HostError `unknown_engine` with the known names */
   get(name: string, names = [...this.#engines.keys()]): Engine {
     const engine = this.#engines.get(name);
     if (engine) return engine;
@@ -99,43 +117,43 @@ export class EngineRegistry {
     return this.#settings[name] ?? {};
   }
 
-  /** The program an engine runs, after the user's settings. */
+  /** The program that an engine runs; the user's settings may change it. */
   commandOf(engine: CliEngine): string {
     return this.#programOf(engine).command ?? engine.command;
   }
 
-  /** What the user's settings put before an engine's own arguments. */
+  /** Arguments from the user's settings, which precede the engine's own. */
   argumentsBefore(engine: CliEngine): string[] {
     return this.#programOf(engine).args ?? [];
   }
 
-  /** The engine with another program, and what settings put before its arguments. */
+  /** A copy with another program and with the arguments from the settings. */
   withProgram(engine: CliEngine, command: string): CliEngine {
-    const before = this.argumentsBefore(engine);
+    const userArgs = this.argumentsBefore(engine);
     return {
       ...engine,
       command,
-      args: (request) => [...before, ...engine.args(request)]
+      args: (request) => [...userArgs, ...engine.args(request)]
     };
   }
 
-  /** One that was made for an agent has its program and arguments already. */
+  /** An engine created for one agent ignores `command` and `args` settings. */
   #programOf(engine: CliEngine): EngineSettings {
     const isRegistered = this.known(engine.name) === engine;
     return isRegistered ? this.settingsOf(engine.name) : {};
   }
 
   /** The provider's model name, or undefined for the engine's own default. */
-  modelOf(engine: Engine, asked: string | undefined): string | undefined {
+  modelOf(engine: Engine, wanted: string | undefined): string | undefined {
     const name =
-      asked ?? this.settingsOf(engine.name).model ?? engine.models?.default;
+      wanted ?? this.settingsOf(engine.name).model ?? engine.models?.default;
     if (name === undefined) return undefined;
     const { aliases = {}, retired = {} } = engine.models ?? {};
     if (Object.hasOwn(aliases, name)) return aliases[name];
     return Object.hasOwn(retired, name) ? retired[name] : name;
   }
 
-  /** Seconds until a run is stopped. */
+  /** The time limit of a run in seconds. */
   timeoutOf(engine: Engine, prompt: string): number {
     const configured = this.settingsOf(engine.name).timeoutSeconds;
     if (configured !== undefined) return configured;
@@ -143,14 +161,14 @@ export class EngineRegistry {
     return typeof declared === 'function' ? declared(prompt) : declared;
   }
 
-  /** Seconds without output until a run is stopped; 0 for never. */
+  /** Seconds without output until a run is stopped; 0 disables the limit. */
   idleTimeoutOf(engine: Engine): number {
     const configured = this.settingsOf(engine.name).idleTimeoutSeconds;
     if (configured !== undefined) return configured;
     return engine.kind === 'cli' ? (engine.idleTimeoutSeconds ?? 600) : 0;
   }
 
-  /** Seconds that a run may do nothing but fail; 0 for as long as it wants. */
+  /** Seconds for which a run may keep retrying; 0 disables the limit. */
   retryLimitOf(engine: Engine): number {
     if (engine.kind === 'api') return 0;
     const configured = this.settingsOf(engine.name).retrySeconds;
@@ -167,9 +185,4 @@ export function labelOf(engine: Engine): string {
   return (
     engine.label ?? engine.name.charAt(0).toUpperCase() + engine.name.slice(1)
   );
-}
-
-/** `x-y` → `spawn_x_y`. */
-export function toolNameOf(engine: Engine): string {
-  return `spawn_${engine.name.replaceAll('-', '_')}`;
 }

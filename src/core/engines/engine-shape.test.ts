@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { guardEngine } from './guard-engine.ts';
-import { problemOf } from './load-engines.ts';
+import { guardEngine } from './load/guard-engine.ts';
+import { problemOf } from './load/load-engines.ts';
 
 const parts = {
   kind: 'cli',
@@ -53,10 +53,14 @@ test.each([
   ],
   [{ oneAtATime: 'yes' }, 'oneAtATime: expected boolean, received string'],
   [
+    { workerAliases: ['Two words'] },
+    'workerAliases[0]: lower-case letters, digits and dashes, at most 26, a letter first'
+  ],
+  [
     { readError: () => undefined },
     'readError: needs "read", which tells that a run goes on'
   ]
-])('%j is refused by name', (changes, problem) => {
+])('%j is refused with the name of the member', (changes, problem) => {
   expect(problemWith(changes)).toBe(`it is no engine: ${problem}`);
 });
 

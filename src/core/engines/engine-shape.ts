@@ -1,18 +1,18 @@
-import { z } from 'zod';
-import { makeAnswers } from './answer-shapes.ts';
-import { compareReleases } from './compare-releases.ts';
+import { isAbsolute } from 'node:path';
+import { config, z } from 'zod';
+import { failureCodes } from './failures.ts';
 
 type Shapes = ReturnType<typeof makeShapes>;
 let shapes: Shapes | undefined;
 
-/** Made for the first plugin: a start without any is 4 ms sooner. */
+/** The schemas of the plugin contract, created at first use. */
 export function pluginShapes(): Shapes {
   shapes ??= makeShapes();
   return shapes;
 }
 
-/** `models.aliases.fast: expected string`, for each that is wrong. */
-export function told({ issues }: z.ZodError): string {
+/** All issues on one line, like `models.aliases.fast: expected string`. */
+export function describeIssues({ issues }: z.ZodError): string {
   return issues
     .map(({ path, message }) => {
       const where = path
@@ -27,12 +27,27 @@ export function told({ issues }: z.ZodError): string {
     .join('; ');
 }
 
+/** Negative when the first is older; a pre-release precedes its release. */
+export function compareReleases(one: string, other: string): number {
+  const [first, second] = [numbersOf(one), numbersOf(other)];
+  const length = Math.max(first.length, second.length);
+  for (let index = 0; index < length; index += 1) {
+    const difference = (first[index] ?? 0) - (second[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return Number(other.includes('-')) - Number(one.includes('-'));
+}
+
+function numbersOf(version: string): number[] {
+  return (version.match(/\d+/g) ?? []).map(Number);
+}
+
 function makeShapes() {
   const words = makeWords();
   return { engine: makeEngine(words), answers: makeAnswers(words) };
 }
 
-export type Words = ReturnType<typeof makeWords>;
+type Words = ReturnType<typeof makeWords>;
 
 function makeWords() {
   const callable = z.custom<(...args: never[]) => unknown>(
@@ -40,7 +55,7 @@ function makeWords() {
     'must be a function'
   );
 
-  /** No program can be given a NUL character. */
+  /** The operating system does not accept NUL in an argument or a variable. */
   const word = z
     .string()
     .refine((text) => !text.includes('\0'), 'holds a NUL character');
@@ -52,13 +67,14 @@ function makeWords() {
 }
 
 function makeEngine({ callable, word, filled, line, seconds }: Words) {
+  const name = z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9-]{0,25}$/,
+      'lower-case letters, digits and dashes, at most 26, a letter first'
+    );
   const basics = {
-    name: z
-      .string()
-      .regex(
-        /^[a-z][a-z0-9-]{0,25}$/,
-        'lower-case letters, digits and dashes, at most 26, a letter first'
-      ),
+    name,
     label: line.max(60).optional(),
     description: filled.max(500),
     models: z
@@ -89,7 +105,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
   );
   const enforcement = z.enum(['enforced', 'asked']);
 
-  // Every member of the contract; others are the plugin's own.
+  // Loose objects: a plugin may keep its own data in the object.
   return z.discriminatedUnion(
     'kind',
     [
@@ -121,6 +137,9 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
             .optional(),
           read: callable.optional(),
           readError: callable.optional(),
+          usageLog: z
+            .looseObject({ path: callable, read: callable })
+            .optional(),
           resumes: z.boolean().optional(),
           takesSessionId: z.boolean().optional(),
           createChat: z.array(word).min(1).optional(),
@@ -133,6 +152,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
               typesPrompt: z.boolean().optional()
             })
             .optional(),
+          workerAliases: z.array(name).optional(),
           probe: z
             .looseObject({
               version: z.array(word).optional(),
@@ -172,4 +192,112 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
         code === 'invalid_union' ? 'must be "cli" or "api"' : undefined
     }
   );
+}
+
+/** The schemas for the results of an engine's functions. */
+function makeAnswers({ word, filled, line, seconds }: Words) {
+  const reply = compiled(makeReply);
+  const args = z.array(word);
+  const variables = z.record(filled.regex(/^[^=]+$/, 'holds "="'), word);
+
+  return {
+    args,
+    stdin: z.string(),
+    'env.set': variables,
+    connect: z.object({
+      args,
+      env: nullToUndefined(variables),
+      files: nullToUndefined(z.record(z.string(), z.string())).check(
+        namesInside
+      ),
+      links: nullToUndefined(
+        z.record(
+          z.string(),
+          word.refine(isAbsolute, 'must be an absolute path')
+        )
+      ).check(namesInside)
+    }),
+    'interactive.args': args,
+    'interactive.env': variables,
+    tools: line.max(500),
+    timeoutSeconds: seconds,
+    read: reply,
+    readError: reply,
+    'usageLog.path': nullToUndefined(word),
+    'usageLog.read': reply,
+    failure: nullToUndefined(z.enum(failureCodes)),
+    // Not loose: the reply is stored, so unknown members are stripped.
+    generate: z.object({
+      ...z.object(reply.shape).omit({ sessionId: true }).shape,
+      finished: nullToUndefined(z.boolean())
+    })
+  };
+}
+
+function makeReply() {
+  const tokens = z.number();
+  const failure = z.object({ code: z.enum(failureCodes), message: z.string() });
+  return z.looseObject({
+    text: z.string(),
+    finished: z.boolean(),
+    failure: nullToUndefined(failure),
+    sessionId: nullToUndefined(z.string()),
+    model: nullToUndefined(z.string()),
+    usage: nullToUndefined(
+      z.object({
+        prompt_tokens: tokens,
+        completion_tokens: tokens,
+        total_tokens: tokens
+      })
+    ),
+    usageScope: nullToUndefined(z.enum(['run', 'session'])),
+    cachedTokens: nullToUndefined(z.number()),
+    costUsd: nullToUndefined(z.number()),
+    progress: nullToUndefined(z.string()),
+    retrying: nullToUndefined(
+      z.object({
+        times: z.int().min(0),
+        why: failure,
+        waitSeconds: nullToUndefined(z.number().min(0))
+      })
+    ),
+    denials: nullToUndefined(z.array(z.string())),
+    edits: nullToUndefined(
+      z.object({ paths: z.array(z.string()), isAll: z.boolean() })
+    )
+  });
+}
+
+/** Enables zod's JIT for the schema that parses each line of output. */
+function compiled<Shape>(make: () => Shape): Shape {
+  const { jitless = false } = config();
+  config({ jitless: false });
+  try {
+    return make();
+  } finally {
+    config({ jitless });
+  }
+}
+
+/** Rejects file names that lead outside the directory. */
+function namesInside({
+  value,
+  issues
+}: z.core.ParsePayload<object | undefined>) {
+  for (const name of Object.keys(value ?? {}))
+    if (
+      !/^[^\p{Cc}:]+$/u.test(name) ||
+      name.split(/[/\\]/).some((part) => ['', '.', '..'].includes(part))
+    )
+      issues.push({
+        code: 'custom',
+        input: name,
+        path: [name],
+        message: 'must be a name inside the directory'
+      });
+}
+
+/** Accepts null as undefined, because JSON has no undefined. */
+function nullToUndefined<Shape extends z.ZodType>(shape: Shape) {
+  return shape.nullish().transform((value) => value ?? undefined);
 }

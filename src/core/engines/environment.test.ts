@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CliEngine, EngineRequest } from '../../plugin.ts';
+import type { CliEngine, EngineRequest } from '../../plugin/plugin.ts';
 import { type Additions, childEnvironment } from './environment.ts';
 
 const request: EngineRequest = {
@@ -32,7 +32,7 @@ const marks = {
   TROUPE_DEPTH: '2'
 };
 
-test('what any program needs is passed on', () => {
+test('variables that any program needs are passed on', () => {
   const needed = {
     PATH: '/bin',
     HOME: '/home/x',
@@ -45,7 +45,7 @@ test('what any program needs is passed on', () => {
   expect(environmentOf(needed)).toEqual({ ...needed, ...marks });
 });
 
-test('keys of other engines, nested sessions and the rest stay here', () => {
+test('keys of other engines, marks of nested sessions and all other variables are withheld', () => {
   expect(
     environmentOf({
       OPENAI_API_KEY: 'k',
@@ -67,7 +67,7 @@ test('keys of other engines, nested sessions and the rest stay here', () => {
   ).toEqual(marks);
 });
 
-test('an engine keeps its own names, exact or by prefix, and drops some', () => {
+test('an engine keeps variables by name or prefix, and drops some', () => {
   const env = { keep: ['MY_*', 'OTHER'], drop: ['MY_SESSION', 'MY_DEBUG_*'] };
   const from = {
     MY_KEY: '1',
@@ -83,17 +83,17 @@ test('an engine keeps its own names, exact or by prefix, and drops some', () => 
   });
 });
 
-test('what a client could not fill in is not there', () => {
+test('a placeholder that a client did not expand is left out', () => {
   const from = { X_KEY: '${X_KEY}', X_URL: '$X_URL', X_OWN: 'a-${b}' };
   const { X_KEY, X_URL, X_OWN } = environmentOf(from, { keep: ['X_*'] });
   expect({ X_KEY, X_URL, X_OWN }).toEqual({ X_OWN: 'a-${b}' });
 });
 
-test('drop also takes from the allow-list', () => {
+test('drop also removes variables of the allow-list', () => {
   expect(environmentOf({ TERM: 'x' }, { drop: ['TERM'] })).toEqual(marks);
 });
 
-test('set goes before keep, the configuration before set, our marks first', () => {
+test('the TROUPE variables override the configuration, which overrides set and keep', () => {
   const env = {
     keep: ['A', 'B', 'C'],
     set: () => ({ B: 'set', C: 'set', TROUPE_DEPTH: '0' })
@@ -117,7 +117,7 @@ const credentials = {
 };
 
 test.each([{}, { X_USE_CLOUD: '0' }, { X_USE_CLOUD: 'false' }])(
-  "a cloud's credentials stay here while its switch is %j",
+  'the credentials of a cloud are withheld while its switch is %j',
   (switches) => {
     const from = { ...credentials, ...switches };
     expect(environmentOf(from, clouds)).toEqual({
@@ -130,7 +130,7 @@ test.each([{}, { X_USE_CLOUD: '0' }, { X_USE_CLOUD: 'false' }])(
 );
 
 test.each(['1', 'true', 'YES', 'on'])(
-  "a cloud's credentials are handed on while its own switch is %s",
+  'the credentials of a cloud are passed on while its own switch is %s',
   (X_USE_CLOUD) => {
     const { OTHER_KEY, ...own } = credentials;
     const from = { ...credentials, X_USE_CLOUD };
@@ -146,7 +146,7 @@ test.each(['1', 'true', 'YES', 'on'])(
   }
 );
 
-test('the configuration may turn a switch on, a caller may not', () => {
+test('the configuration can enable a keepIf group, a caller cannot', () => {
   const USE_OTHER = '1';
   const set = environmentOf(credentials, clouds, { env: { USE_OTHER } });
   expect(set).toMatchObject({ USE_OTHER, OTHER_KEY: 'k' });
@@ -155,7 +155,7 @@ test('the configuration may turn a switch on, a caller may not', () => {
   expect(asked).not.toHaveProperty('OTHER_KEY');
 });
 
-test('variables of passEnv are handed on by name, where there are any', () => {
+test('variables in passEnv are passed on if they are set', () => {
   const from = { GATEWAY_KEY: 'k', GATEWAY_KEYS: 'k', EMPTY: '${EMPTY}' };
   const passEnv = ['GATEWAY_KEY', 'MISSING', 'EMPTY'];
   const drop = ['GATEWAY_*'];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Reply } from '../../plugin.ts';
+import type { Reply } from '../../plugin/plugin.ts';
 import { costOf } from './price.ts';
 
 function reply(model: string | undefined, more: Partial<Reply> = {}): Reply {
@@ -26,7 +26,7 @@ test.each([
   ['anthropic', 'claude-opus-5-5-20261001', 0.014],
   ['openai', 'gpt-5.6-sol', 0.014],
   ['openai', 'gpt-5.6-sol-2026-08-01', 0.014]
-])('%s: %s costs what is published', async (provider, model, cost) => {
+])('%s: %s has its published price', async (provider, model, cost) => {
   expect(await costOf(reply(model), provider, {})).toBe(cost);
 });
 
@@ -42,12 +42,9 @@ test.each([
   ['google', 'gemini-4-argon'],
   ['no-such-provider', 'gpt-5.6-sol'],
   [undefined, 'gpt-5.6-sol']
-])(
-  '%s: %s has no price, though others have like names',
-  async (provider, model) => {
-    expect(await costOf(reply(model), provider, {})).toBeUndefined();
-  }
-);
+])('%s: %s has no price although similar names do', async (provider, model) => {
+  expect(await costOf(reply(model), provider, {})).toBeUndefined();
+});
 
 test('an answer without a model or tokens has no price', async () => {
   const { usage, ...bare } = reply('gpt-5.6-sol');
@@ -56,13 +53,13 @@ test('an answer without a model or tokens has no price', async () => {
   expect(await costOf(reply(undefined), 'openai', {})).toBeUndefined();
 });
 
-test('what the engine says itself comes first', async () => {
+test('a cost reported by the engine comes first', async () => {
   const own = { 'gpt-5.6-sol': { input: 9, output: 9 } };
-  const told = reply('gpt-5.6-sol', { costUsd: 0 });
-  expect(await costOf(told, 'openai', own)).toBe(0);
+  const reported = reply('gpt-5.6-sol', { costUsd: 0 });
+  expect(await costOf(reported, 'openai', own)).toBe(0);
 });
 
-test("the user's prices come before the published, for dated names too", async () => {
+test("the user's prices come before the published ones, also for dated names", async () => {
   const own = {
     'gpt-5.6': { input: 7, output: 7 },
     'gpt-5.6-sol': { input: 1, output: 2 },
@@ -76,7 +73,7 @@ test("the user's prices come before the published, for dated names too", async (
   expect(await costOf(exact, 'openai', own)).toBe(0.005);
 });
 
-test('cached tokens have their own price, or that of others', async () => {
+test('cached tokens have their own price, or else the input price', async () => {
   const cached = reply('m', { cachedTokens: 400 });
   const price = { input: 10, output: 0 };
   expect(await costOf(cached, undefined, { m: price })).toBe(0.01);
@@ -86,7 +83,7 @@ test('cached tokens have their own price, or that of others', async () => {
   expect(await costOf(tooMany, undefined, cheaper)).toBe(0.001);
 });
 
-test('names of the language itself are no prices', async () => {
+test('property names of every object are not prices', async () => {
   for (const model of ['constructor', '__proto__', 'toString'])
     expect(await costOf(reply(model), undefined, {})).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import type { Reply } from '../../plugin.ts';
+import type { Reply } from '../../plugin/plugin.ts';
 
 /** US dollars per million tokens, by the provider's model name. */
 export type Prices = Record<
@@ -6,13 +6,14 @@ export type Prices = Record<
   { input: number; output: number; cached?: number | undefined }
 >;
 
-/** What providers put behind a name for one and the same model. */
+/** Suffixes that providers add to the name of the same model. */
 const sameModel = /^-(\d{8}|\d{4}-\d{2}-\d{2}|00\d)$/;
 
 /**
- * What a reply cost: as the engine told it, else by the user's own prices,
- * else by the published ones of the model named in the response. Undefined
- * when that model is not listed: a similar name is another price.
+ * The cost of a reply in US dollars: the cost that the engine reports, else the
+ * user's price, else the published price of the model in the response.
+ * Undefined when the model is not listed, because a similar name may have
+ * another price.
  */
 export async function costOf(
   reply: Reply,
@@ -49,18 +50,18 @@ export async function costOf(
       ? rounded(found.total_price)
       : undefined;
   } catch {
-    // An answer is not lost because nobody can say what it cost.
+    // A failed price lookup must not lose the answer.
     return undefined;
   }
 }
 
-/** Without the noise of binary fractions. */
+/** Removes floating-point noise. */
 function rounded(dollars: number): number {
   return Number(dollars.toPrecision(12));
 }
 
-/** The list also matches by beginnings, which may be another model. */
-function isSameModel(told: string, listed: string): boolean {
-  if (told === listed) return true;
-  return told.startsWith(listed) && sameModel.test(told.slice(listed.length));
+/** The price list also matches prefixes, which may be other models. */
+function isSameModel(model: string, listed: string): boolean {
+  if (model === listed) return true;
+  return model.startsWith(listed) && sameModel.test(model.slice(listed.length));
 }

@@ -1,79 +1,115 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { HostError } from '../errors.ts';
-import { soon } from '../soon.ts';
-import type { Attendant } from './attendant.ts';
-import type { CreateWorker, WorkerCreator } from './create-worker.ts';
-import type { Change } from './log-writer.ts';
-import { placed } from './payload.ts';
-import type { NewEvent, WorkerMeta } from './records.ts';
+import { HostError, messageOf, storageError } from '../errors.ts';
+import type { Admission } from '../runs/admission/admission.ts';
+import { withTimeout } from '../timing.ts';
+import {
+  type CreateParts,
+  type CreateWorker,
+  newWorker,
+  notReady,
+  notStarted,
+  serverEnded,
+  untilReady
+} from './process/create-worker.ts';
+import { WorkerProcess } from './process/worker-process.ts';
+import {
+  type ReconcilerParts,
+  WorkerReconciler
+} from './process/worker-reconciler.ts';
+import { canceled, type ExitPolicy, stopped } from './queue/exit-policy.ts';
+import { storePayload } from './queue/payload.ts';
+import type { NewEvent, WorkerMeta } from './queue/records.ts';
 import {
   agentOver,
   alreadyDone,
-  needsConfirm,
+  type TaskQueue,
   unknownTask
-} from './refusals.ts';
-import type { TaskQueue } from './task-queue.ts';
-import type { Terminal } from './terminal.ts';
-import { canceled } from './worker-end.ts';
-import type { WorkerEnder } from './worker-ender.ts';
-import type { Worker, WorkerStore } from './worker-store.ts';
+} from './queue/task-queue.ts';
+import type { Change } from './queue/worker-log.ts';
+import type { Worker, WorkerStore } from './queue/worker-store.ts';
 
-export interface OrchestratorParts {
-  store: WorkerStore;
-  attendant: Attendant;
-  ender: WorkerEnder;
-  creator: WorkerCreator;
-  terminal: Terminal;
+export interface OrchestratorParts extends CreateParts, ReconcilerParts {
+  settings: CreateParts['settings'];
+  admission: Pick<Admission, 'checkDepth' | 'checkRate' | 'count'>;
+  /** Returns an id that no agent has. */
+  newId: () => string;
 }
 
-/** `run`: made together; `current_window`: seen beside the user. */
+/** `current_window`: with a pane in the window that new panes open in. */
 export type Scope = 'run' | 'current_window' | 'all';
 
 const pollMs = 40;
-/** A look may end others, which takes longer than anybody wants to wait. */
-const attendMs = 300;
-/** For writing down that a worker is to end, before it is ended. */
-const markMs = 500;
-/** A worker that has nothing to do is gone by then. */
+/** How long a caller waits for a reconcile, which may have to end programs. */
+const reconcileMs = 300;
+/** The wait before a creation, to notice the workers of an ended server. */
+const reconcileFirstMs = 1000;
+/** How long `close` waits until a worker's end is recorded. */
+const recordMs = 500;
+/** How long `delete` waits for a worker without tasks to stop. */
 const stopMs = 12_000;
 
-/** The master's side: makes workers, gives them tasks, ends them. */
+/** A worker that was not returned to its caller is never restarted. */
+const neverRestart: ExitPolicy = { restart: 'never', runningTask: 'fail' };
+
+/** Creates workers, adds tasks to their queues, and deletes them. */
 export class Orchestrator {
   readonly store: WorkerStore;
   readonly #with: OrchestratorParts;
+  readonly #program: WorkerProcess;
+  readonly #reconciler: WorkerReconciler;
+  readonly #creating = new Set<Promise<Worker>>();
+  /** Ids of the workers that this server created. */
+  readonly #own = new Set<string>();
+  #isClosed = false;
+  #runId: string | undefined;
 
   constructor(parts: OrchestratorParts) {
     this.store = parts.store;
     this.#with = parts;
+    this.#program = new WorkerProcess(parts);
+    this.#reconciler = new WorkerReconciler(parts, this.#program);
   }
 
-  /** See `WorkerCreator.create`. */
-  create(request: CreateWorker): Promise<Worker> {
-    return this.#with.creator.create(request);
+  /**
+   * Starts a worker; resolves when it has asked for work.
+   * @throws HostError `not_ready` with the last lines of its screen, and
+   *   `depth_limit`, `spawn_rate`, `unknown_engine`, `not_a_worker`,
+   *   `not_installed`, `cwd_outside`, `cwd_missing`, `window_full`,
+   *   `no_terminal`, `terminal_failed`, `storage_full`, `storage_unwritable`:
+   *   then nothing is left running
+   */
+  async create(request: CreateWorker): Promise<Worker> {
+    const creating = this.#create(request);
+    this.#creating.add(creating);
+    try {
+      return await creating;
+    } finally {
+      this.#creating.delete(creating);
+    }
   }
 
-  /** Puts a task at the end of a worker's queue; gives its place there. */
+  /** Appends a task to a worker's queue; returns its position, from 0. */
   async enqueue(
     agentId: string,
     task: { id?: string | undefined; payload: unknown }
   ): Promise<{ taskId: string; position: number }> {
     const worker = this.store.get(agentId);
     const taskId = task.id ?? randomBytes(4).toString('hex');
-    // Refused first, so that no file is written for nothing.
-    check(worker.meta, worker.log.read(), taskId);
-    const payload = placed(task.payload, worker.folder);
+    // Checked before the payload is stored: a refused call writes no file.
+    checkAccepts(worker.meta, worker.log.read(), taskId);
+    const payload = storePayload(task.payload, worker.folder);
     return this.#change(worker, (queue) => {
-      check(worker.meta, queue, taskId);
+      checkAccepts(worker.meta, queue, taskId);
       const position = queue.tasks.length;
       return {
         commands: [{ type: 'task', task_id: taskId, ...payload }],
-        told: { taskId, position }
+        result: { taskId, position }
       };
     });
   }
 
-  /** Asks for the end of a running task, or ends one that waits. */
+  /** Cancels a waiting task, or asks the worker to end a running one. */
   async cancel(
     agentId: string,
     taskId: string
@@ -83,63 +119,69 @@ export class Orchestrator {
       const task = queue.task(taskId);
       if (!task) throw unknownTask(taskId);
       if (task.isCancelWanted && task.isRunning)
-        return { told: 'cancel_requested' };
+        return { result: 'cancel_requested' };
       const commands = [{ type: 'cancel' as const, task_id: taskId }];
-      if (task.isRunning) return { commands, told: 'cancel_requested' };
-      return { commands, events: [canceled(taskId)], told: 'canceled' };
+      if (task.isRunning) return { commands, result: 'cancel_requested' };
+      return { commands, events: [canceled(taskId)], result: 'canceled' };
     });
   }
 
   /**
-   * Ends a worker: when its tasks are done, or by force.
+   * Ends a worker when its tasks are done, or at once by force.
    * @throws HostError `unknown_agent`, `needs_confirm`
    */
   async delete(
     agentId: string,
     { force, confirm }: { force: boolean; confirm: boolean }
   ): Promise<Worker> {
-    const { attendant, ender } = this.#with;
+    const reconciler = this.#reconciler;
+    await reconciler.endLost(agentId);
     const worker = this.store.get(agentId);
-    await attendant.look(worker);
+    await reconciler.reconcileOne(worker);
     const wasOver = worker.log.read().isOver;
     const checkConfirm = (queue: TaskQueue) => {
       if (force && !confirm && queue.running)
-        throw needsConfirm(agentId, queue.running.id);
+        throw new HostError(
+          'needs_confirm',
+          `Worker ${agentId} is at work on task ${queue.running.id}.`,
+          'With force it ends amid that task: say confirm: true, too. Without force it finishes first.'
+        );
     };
-    // Before anything, as what follows may have to do without the lock.
+    // Checked first without the lock, because `force` may not get it below.
     checkConfirm(worker.log.read());
-    const ask = () =>
+    const requestStop = () =>
       this.#change(worker, (queue) => {
         const { state } = queue;
         checkConfirm(queue);
-        if (queue.isOver) return { events: leftovers(queue), told: undefined };
-        if (state.stopAfter !== null && !force) return { told: undefined };
+        if (queue.isOver)
+          return { events: leftovers(queue), result: undefined };
+        if (state.stopAfter !== null && !force) return { result: undefined };
         const payload = force ? { payload: { force: true } } : {};
-        return { commands: [{ type: 'stop', ...payload }], told: undefined };
+        return { commands: [{ type: 'stop', ...payload }], result: undefined };
       });
     try {
-      await ask();
+      await requestStop();
     } catch (error) {
       const isRefused =
         error instanceof HostError && error.code === 'needs_confirm';
       if (!force || isRefused) throw error;
-      // A full disk, or a lock that it holds itself, must not keep it alive.
-      await ender.endProgram(worker);
-      await ask();
+      // Neither a full disk nor a held lock may keep the worker alive.
+      await reconciler.endProgram(worker);
+      await requestStop();
     }
-    // Its pane may have been left to be looked at.
-    if (wasOver) await ender.closePane(worker);
+    // The pane of a crashed worker may have been kept open.
+    if (wasOver) await this.#program.closePane(worker);
     else if (force) {
-      await attendant.look(worker);
-      // That one may have begun before it was asked to end.
-      if (!worker.log.read().isOver) await attendant.look(worker);
+      await reconciler.reconcileOne(worker);
+      // The first call may have joined a check that began before the stop.
+      if (!worker.log.read().isOver) await reconciler.reconcileOne(worker);
     } else await this.#untilStopped(worker);
     return worker;
   }
 
-  /** Workers as they stand now, oldest first. */
+  /** Workers in their current state, oldest first. */
   async list(scope: Scope): Promise<Worker[]> {
-    await soon(this.attend(), attendMs, undefined);
+    await withTimeout(this.attend(), reconcileMs, undefined);
     const all = this.store.all();
     if (scope === 'all') return all;
     const run = this.#lastRun(all);
@@ -151,84 +193,151 @@ export class Orchestrator {
       panes.filter(({ isHere }) => isHere).map(({ agentId }) => agentId)
     );
     return all.filter(({ meta }) =>
-      // Without a pane it is in no window, and of this run at most.
+      // A worker without a pane is in no window, so its run decides.
       meta.backend === 'process' ? meta.run_id === run : here.has(meta.agent_id)
     );
   }
 
-  /** Looks after one, but not for long. Never throws. */
+  /** Reconciles one worker, and waits for it briefly. Never throws. */
   async look(worker: Worker): Promise<void> {
-    await soon(this.#with.attendant.look(worker), attendMs, undefined);
+    const reconciled = this.#reconciler.reconcileOne(worker);
+    await withTimeout(reconciled, reconcileMs, undefined);
   }
 
-  /** Looks after all workers. Never throws. */
+  /** Reconciles all workers. Never throws. */
   attend(): Promise<void> {
-    return this.#with.attendant.attend();
+    return this.#reconciler.reconcile();
   }
 
   /**
-   * Lets go of the workers, or ends those that this server has made.
-   * @param stop what becomes of them
+   * Waits until pending creations have failed, and closes the store.
+   * @param stop also ends the workers that this server created
    */
   async close(stop: boolean): Promise<void> {
-    const { creator, ender } = this.#with;
-    const own = stop ? [...creator.own] : [];
+    const own = stop ? [...this.#own] : [];
+    this.#isClosed = true;
     await Promise.allSettled([
-      creator.close(),
+      ...this.#creating,
       ...own.map(async (id) => {
         const worker = this.store.find(id);
-        if (!worker || worker.log.read().isOver) return;
+        if (!worker) return this.#reconciler.endLost(id);
+        if (worker.log.read().isOver) return;
         const deleted = this.delete(id, { force: true, confirm: true });
-        // Whoever holds its lock must not keep it alive.
-        await soon(
+        // A process that holds the lock must not keep the worker alive.
+        await withTimeout(
           deleted.catch(() => undefined),
-          markMs,
+          recordMs,
           undefined
         );
-        await ender.endProgram(worker);
+        await this.#reconciler.endProgram(worker);
         await deleted;
       })
     ]);
     this.store.close();
   }
 
-  /** The run of this server, or the last one there was. */
+  async #create(input: CreateWorker): Promise<Worker> {
+    const { admission } = this.#with;
+    const program = this.#program;
+    admission.checkDepth();
+    const worker = await this.#recordNew(input);
+    admission.count();
+    try {
+      if (this.#isClosed) throw notReady(worker.meta, serverEnded, []);
+      await program.start(worker, 1);
+    } catch (error) {
+      // No program ran, so there is nothing to keep.
+      await program.closePane(worker).catch(() => undefined);
+      this.store.discard(worker.meta.agent_id);
+      const problem = storageError(error, worker.folder.private);
+      if (problem instanceof HostError) throw problem;
+      throw notStarted(worker.meta, error);
+    }
+    try {
+      await untilReady(
+        worker,
+        program,
+        1000 * this.#with.terms.readyTimeoutSeconds,
+        input.patienceMs,
+        () => this.#isClosed
+      );
+      this.#own.add(worker.meta.agent_id);
+      this.#reconciler.remember(worker);
+      // Published now, so that a caller finds the worker in the broadcast.
+      await this.#reconciler.publishSoon(worker);
+      return worker;
+    } catch (error) {
+      const lines = await program.lastLines(worker, 1).catch(() => []);
+      await this.#reconciler.end(worker, messageOf(error), neverRestart);
+      if (error instanceof HostError) throw error;
+      throw notReady(worker.meta, messageOf(error), lines);
+    }
+  }
+
+  async #recordNew(input: CreateWorker): Promise<Worker> {
+    await withTimeout(this.attend(), reconcileFirstMs, undefined);
+    const { metaFor, request } = await newWorker(this.#with, input);
+    this.#with.admission.checkRate();
+    // Under the lock, so that the first workers of two servers join one run.
+    return this.store.withLock(() => {
+      const meta = metaFor(this.#with.newId(), this.#currentRun());
+      return this.store.create(meta, request, (folder) =>
+        this.#program.announce(folder, 1)
+      );
+    });
+  }
+
+  /** The run of the newest living worker, else this server's own. */
+  #currentRun(): string {
+    const newest = this.#reconciler
+      .living()
+      .map(({ meta }) => meta)
+      .toSorted((a, b) => (a.created_at < b.created_at ? 1 : -1))[0];
+    this.#runId = newest?.run_id ?? this.#runId ?? this.store.newRunId();
+    return this.#runId;
+  }
+
+  /** The run of a living worker, else this server's, else the newest. */
   #lastRun(all: Worker[]): string | undefined {
     const living = all.findLast(({ log }) => !log.read().isOver);
     const last = living ?? all.at(-1);
-    return living?.meta.run_id ?? this.#with.creator.runId ?? last?.meta.run_id;
+    return living?.meta.run_id ?? this.#runId ?? last?.meta.run_id;
   }
 
-  /** Waits, but not for what it has to finish first. */
+  /** Waits until the worker has stopped; returns at once if it has tasks. */
   async #untilStopped({ log }: Worker): Promise<void> {
     const began = performance.now();
     while (performance.now() - began < stopMs) {
       const queue = log.read();
       if (queue.isOver || queue.tasks.length > 0) return;
-      await this.#with.attendant.attend();
+      await this.attend();
       await delay(pollMs);
     }
   }
 
-  /** Changes a worker's logs, and tells all what came of it. */
-  async #change<Told>(
+  /** Changes a worker's logs and publishes its events. */
+  async #change<Result>(
     worker: Worker,
-    work: (queue: TaskQueue) => Change<Told>
-  ): Promise<Told> {
-    const told = await worker.log.change(work);
-    await this.#with.ender.tell(worker);
-    return told;
+    work: (queue: TaskQueue) => Change<Result>
+  ): Promise<Result> {
+    const result = await worker.log.change(work);
+    await this.#reconciler.publishSoon(worker);
+    return result;
   }
 }
 
-/** What a worker that is over left in its queue. */
+/** Ends the tasks that a crashed worker left in its queue. */
 function leftovers(queue: TaskQueue): NewEvent[] {
   if (queue.state.phase === 'stopped') return [];
-  const tasks = queue.tasks.map(({ id }) => canceled(id, 'it was deleted'));
-  return [...tasks, { type: 'stopped', by: 'troupe' }];
+  return stopped(queue, 'it was deleted').events;
 }
 
-function check(meta: WorkerMeta, queue: TaskQueue, taskId: string): void {
+/** @throws HostError `agent_over`, `task_exists` */
+function checkAccepts(
+  meta: WorkerMeta,
+  queue: TaskQueue,
+  taskId: string
+): void {
   if (queue.isOver || queue.state.stopAfter !== null)
     throw agentOver(meta.agent_id, queue.isOver ? queue.status : 'stopping');
   if (queue.task(taskId) || queue.hasEnded(taskId))

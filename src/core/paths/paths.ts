@@ -1,9 +1,7 @@
-import { basename } from 'node:path';
-import { fileIn } from '../state/file-in.ts';
-import { asFileName } from './file-name.ts';
+import { basename, sep } from 'node:path';
 import { troupeHome } from './troupe-home.ts';
 
-/** Every place where troupe keeps something for a workspace. */
+/** All paths that troupe uses for a workspace. */
 export interface Paths {
   /** The real path of the workspace. */
   workspace: string;
@@ -11,41 +9,41 @@ export interface Paths {
   home: string;
   /** `<home>/workspaces/<name>-<hash>`: the record of this workspace. */
   record: string;
-  /** Who the record belongs to: its id and the workspace's path. */
+  /** The file with the record's id and the path of its workspace. */
   identity: string;
-  /** The append-only journal; its segments lie in `segments`. */
+  /** The append-only journal; rotation moves it to `segments`. */
   journal: string;
   segments: string;
   heads: string;
   rotationLock: string;
-  /** Servers that live here, a file each. */
+  /** A directory with one file for each server of this workspace. */
   servers: string;
-  /** The bearer token of the server over HTTP. */
+  /** The file with the bearer token of the HTTP server. */
   token: string;
   views: ViewPaths;
-  /** What a seed or git wants in the workspace. */
+  /** Folders in the workspace that agents or git use. */
   shared: SharedPaths;
 }
 
-/** Files made from the record, which anybody may delete at any time. */
+/** Files generated from the record; they may be deleted at any time. */
 export interface ViewPaths {
   directory: string;
   archive: string;
-  /** `<agent_id>.md`, the page of one agent. */
+  /** The folder of the agents' pages, `<agent_id>.md`. */
   agents: string;
 }
 
-export interface SharedPaths {
+interface SharedPaths {
   directory: string;
-  /** Workers: meta, inbox, outbox and artifacts. */
+  /** The folders of workers: meta, inbox, outbox and artifacts. */
   agents: string;
-  /** Broadcasts of the runs of workers. */
+  /** Broadcasts to workers. */
   run: string;
   worktrees: string;
   council: string;
 }
 
-/** @param workspace its real path, which names the record */
+/** @param workspace the real path, which determines the record */
 export function pathsOf(workspace: string, home = troupeHome()): Paths {
   const record = fileIn(fileIn(home, 'workspaces'), recordName(workspace));
   const logs = fileIn(workspace, 'logs');
@@ -76,18 +74,31 @@ export function pathsOf(workspace: string, home = troupeHome()): Paths {
   };
 }
 
+/**
+ * Joins a normalized directory and a file name. `join` would normalize again,
+ * which is slow for servers that poll hundreds of agents.
+ */
+export function fileIn(directory: string, name: string): string {
+  return directory + sep + name;
+}
+
+/** Replaces characters that are unsafe in a file name with dashes. */
+export function asFileName(name: string): string {
+  return name.replace(/-?[^\w.-]+/g, '-');
+}
+
 const nameChars = 40;
 
-/** `my-project-1f3a9c2b4d5e`: the name is for people, the hash decides. */
+/** `my-project-1f3a9c2b4d5e`: the name is for people, the hash is unique. */
 function recordName(workspace: string): string {
   const name = asFileName(basename(workspace)).slice(0, nameChars);
   return `${name}-${hashOf(workspace)}`;
 }
 
 /**
- * 53 bits of a path as 14 hex digits, mixed as MurmurHash3 does it. Loading
- * node:crypto would cost each start time and 1 to 2 MB. A path that was made to
- * collide gains nothing: a record names its workspace, and serves no other.
+ * A 53-bit hash of a path as 14 hex digits, mixed as in MurmurHash3. Loading
+ * node:crypto would slow down each start and cost 1 to 2 MB. A deliberate
+ * collision is harmless: a record names its workspace, and no other may use it.
  */
 function hashOf(path: string): string {
   let low = 0xdeadbeef;

@@ -1,36 +1,130 @@
-import { existsSync, renameSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  renameSync,
+  statSync
+} from 'node:fs';
+import { userInfo } from 'node:os';
 import { dirname, isAbsolute, join } from 'node:path';
-import { errnoOf, HostError } from '../errors.ts';
-import { readIfThere, replaceFile } from '../state/atomic-file.ts';
+import { errnoOf, HostError, messageOf } from '../errors.ts';
+import {
+  createOnce,
+  hexDigits,
+  readIfExists,
+  replaceFile,
+  trySyncDirectory
+} from '../state/files/atomic-file.ts';
 import {
   ensureDirectory,
   isRealDirectory,
   namesIn
-} from '../state/directories.ts';
-import type { Witnesses } from '../state/file-lock.ts';
-import { processMarks } from '../state/process-marks.ts';
-import { isHexId } from './file-name.ts';
-import { type Paths, pathsOf } from './paths.ts';
+} from '../state/files/directories.ts';
+import type { LivenessCheck } from '../state/locks/file-lock.ts';
+import { processMarks } from '../state/locks/process-marks.ts';
+import { asFileName, type Paths, pathsOf } from './paths.ts';
+import { homeVariable } from './troupe-home.ts';
 
-/** What a record says of itself, in `workspace.json`. */
-export interface RecordFacts {
+/** Identifies a record and its user. Views contain both. */
+export interface RecordIdentity {
+  /** 8 lower-case hex digits, random, set when the record is created. */
+  id: string;
+  /** The account name, safe as part of a file name. */
+  user: string;
+}
+
+/**
+ * The record's identity; creates the record if it does not exist.
+ * @throws the system's error when the record cannot be written
+ */
+export function identityOf(paths: Paths): RecordIdentity {
+  return { id: idIn(paths) ?? makeId(paths), user: userName() };
+}
+
+/** Restores the identity file that was removed while the server runs. */
+export function restoreIdentity(paths: Paths, { id }: RecordIdentity): void {
+  if (!existsSync(paths.identity)) makeId(paths, id);
+}
+
+/**
+ * The record's id; undefined while the workspace has no record.
+ * @throws HostError `config_invalid` when the record belongs to another
+ *   workspace, whose path has the same name and hash
+ */
+function idIn({ identity, record, workspace }: Paths): string | undefined {
+  const facts = factsOf(identity);
+  if (!facts || facts.workspace === workspace) return facts?.id;
+  throw new HostError(
+    'config_invalid',
+    `${record} is the record of ${facts.workspace}, not of ${workspace}.`,
+    'Rename this workspace, so that it gets a record of its own.'
+  );
+}
+
+function makeId(paths: Paths, id = hexDigits(8)): string {
+  const { record, identity, workspace } = paths;
+  ensureDirectory(record);
+  const facts: RecordFacts = { v: 1, id, workspace, formerly: [] };
+  if (createOnce(identity, `${JSON.stringify(facts, null, 2)}\n`)) return id;
+  const known = idIn(paths);
+  if (known !== undefined) return known;
+  throw new HostError(
+    'state_invalid',
+    `${identity} is not what troupe wrote.`,
+    'Move it away and call again: a new one is made, and the record is kept.'
+  );
+}
+
+/**
+ * Creates the record and checks that it is writable, so that a server with a
+ * read-only home fails at its start.
+ * @throws HostError `config_invalid` that names `TROUPE_HOME`
+ */
+export function prepareRecord(paths: Paths): void {
+  const { home, record } = paths;
+  try {
+    const above = dirname(home);
+    if (!process.env[homeVariable] && !statSync(above).isDirectory())
+      throw new Error(`${above} is not a directory`);
+    if (idIn(paths) === undefined) makeId(paths);
+    accessSync(record, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    if (error instanceof HostError) throw error;
+    throw new HostError(
+      'config_invalid',
+      `The record of this workspace cannot be written in ${home}: ${messageOf(error)}.`,
+      `Make it writable, or set ${homeVariable} to a directory that is.`
+    );
+  }
+}
+
+function userName(): string {
+  try {
+    return asFileName(userInfo().username) || 'user';
+  } catch {
+    return `uid-${process.getuid?.() ?? 0}`;
+  }
+}
+
+/** The content of `workspace.json`. */
+interface RecordFacts {
   v: 1;
   id: string;
   workspace: string;
-  /** Where the workspace was before, when its record was taken over. */
+  /** Earlier paths of the workspace, oldest first. */
   formerly: string[];
 }
 
-/** Undefined where there is no record, or its file is not as troupe made it. */
-export function factsOf(identity: string): RecordFacts | undefined {
+/** Undefined when the file is missing or not valid. */
+function factsOf(identity: string): RecordFacts | undefined {
   try {
-    return recordFacts(JSON.parse(readIfThere(identity) ?? 'null'));
+    return recordFacts(JSON.parse(readIfExists(identity) ?? 'null'));
   } catch {
     return undefined;
   }
 }
 
-/** Checked by hand, because each start reads it and needs no other schema. */
+/** Validates without zod, because each start would load zod only for this. */
 function recordFacts(value: unknown): RecordFacts | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { v, id, workspace, formerly }: Partial<Record<string, unknown>> = {
@@ -39,7 +133,7 @@ function recordFacts(value: unknown): RecordFacts | undefined {
   const isOurs =
     v === 1 &&
     typeof id === 'string' &&
-    isHexId(id) &&
+    /^[0-9a-f]{8}$/.test(id) &&
     typeof workspace === 'string' &&
     isAbsolute(workspace) &&
     Array.isArray(formerly);
@@ -48,13 +142,13 @@ function recordFacts(value: unknown): RecordFacts | undefined {
   return { v, id, workspace, formerly: paths };
 }
 
-export interface KnownRecord {
-  /** Its directory. */
+interface KnownRecord {
+  /** The record's directory. */
   path: string;
   workspace: string;
 }
 
-/** Records whose workspace is gone. */
+/** Records whose workspace no longer exists. */
 export function orphansIn(home: string): KnownRecord[] {
   const directory = join(home, 'workspaces');
   return namesIn(directory).flatMap((name) => {
@@ -66,26 +160,25 @@ export function orphansIn(home: string): KnownRecord[] {
   });
 }
 
-/** Whether a server lives in a record. */
-export function isServed(
+/** Whether a server that may be alive uses the record. */
+export function hasLiveServer(
   record: string,
-  witnesses: Pick<Witnesses, 'liveness'>
+  processes: Pick<LivenessCheck, 'liveness'>
 ): boolean {
-  const marks = processMarks(join(record, 'servers'), witnesses);
+  const marks = processMarks(join(record, 'servers'), processes);
   return marks.some(({ isAlive }) => isAlive);
 }
 
 /**
- * Takes the record of a workspace that was moved or renamed over to where it
- * is now.
- * @param from the path that the workspace had
- * @throws HostError `record_refused` when there is nothing to take over, or
- *   something would be lost
+ * Takes over the record of a workspace that was moved or renamed.
+ * @param from the previous path of the workspace
+ * @throws HostError `record_refused` when `from` has no record or still
+ *   exists, a server uses a record, or the new record has agents
  */
-export function takeRecord(
+export function adoptRecord(
   from: string,
   to: Paths,
-  witnesses: Pick<Witnesses, 'liveness'>
+  processes: Pick<LivenessCheck, 'liveness'>
 ): void {
   const old = pathsOf(from, to.home);
   const refuse = (message: string, hint: string) =>
@@ -102,7 +195,7 @@ export function takeRecord(
       'Move or remove it first.'
     );
   for (const { record } of [old, to])
-    if (isServed(record, witnesses))
+    if (hasLiveServer(record, processes))
       throw refuse(
         `A server of troupe works with ${record}.`,
         'Close the clients of that workspace and call again.'
@@ -113,7 +206,7 @@ export function takeRecord(
       'Both cannot be one. Remove its agents with troupe clean, or keep them apart.'
     );
   ensureDirectory(dirname(to.record));
-  // What is there has no agents: it stays beside, under a name of its own.
+  // The new record has no agents, so it is only renamed, not merged.
   const aside = `${to.record}.before-${Date.now()}`;
   if (existsSync(to.record)) renameSync(to.record, aside);
   try {
@@ -127,13 +220,15 @@ export function takeRecord(
         )
       : error;
   }
+  // Before the identity changes, which would not fit the previous path.
+  trySyncDirectory(dirname(to.record));
   const formerly = [...facts.formerly, facts.workspace];
   const moved: RecordFacts = { ...facts, workspace: to.workspace, formerly };
   replaceFile(to.identity, `${JSON.stringify(moved, null, 2)}\n`, true);
 }
 
-/** A path in the workspace, where that is now. */
-export function pathNow(path: string, paths: Paths): string {
+/** Maps a path below an earlier path of the workspace to its current path. */
+export function currentPathOf(path: string, paths: Paths): string {
   const { formerly = [] } = factsOf(paths.identity) ?? {};
   const before = formerly.findLast(
     (former) => path === former || path.startsWith(`${former}/`)

@@ -11,15 +11,15 @@ import {
 } from 'node:path';
 import { HostError } from '../errors.ts';
 
-/** Names the directory of all records and of what the user trusts. */
+/** Selects the directory of all records and of the user's trust decisions. */
 export const homeVariable = 'TROUPE_HOME';
 
 type Environment = Record<string, string | undefined>;
 
 /**
  * The user's own directory: `TROUPE_HOME`, else `.troupe` in the home
- * directory. `XDG_*` variables do not count: clients hand on different
- * environments, and one workspace has one record.
+ * directory. `XDG_*` variables are ignored: they differ between clients, and a
+ * workspace must have a single record.
  */
 export function troupeHome(environment: Environment = process.env): string {
   const named = environment[homeVariable];
@@ -29,8 +29,9 @@ export function troupeHome(environment: Environment = process.env): string {
 }
 
 /**
- * A clone could bring its own record along, and agents could change it.
- * The default is not refused where the home directory is the workspace.
+ * Refuses a `TROUPE_HOME` in the workspace: a clone could contain a forged
+ * record, and agents could change the record. The default is allowed even when
+ * the home directory is the workspace.
  * @throws HostError `config_invalid` when `TROUPE_HOME` lies in the workspace
  */
 export function checkHomeOutside(
@@ -46,7 +47,7 @@ export function checkHomeOutside(
   );
 }
 
-/** True for the directory itself and for everything below it. */
+/** True for the directory itself and for every path below it. */
 export function isInside(directory: string, path: string): boolean {
   const between = relative(directory, path);
   return !(
@@ -56,7 +57,7 @@ export function isInside(directory: string, path: string): boolean {
   );
 }
 
-/** Links resolved as far as the path exists: the rest is created later. */
+/** Resolves links in the existing part of a path. */
 function realPathOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const above = dirname(path);

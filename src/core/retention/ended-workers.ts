@@ -1,20 +1,18 @@
 import { existsSync, statSync } from 'node:fs';
+import { livingPrograms } from '../orchestrator/process/lost-workers.ts';
 import {
   WorkerFolder,
-  type WorkerPlaces,
-  workersIn
-} from '../orchestrator/worker-folder.ts';
-import { WorkerStore } from '../orchestrator/worker-store.ts';
-import { bytesBelow } from '../state/bytes-below.ts';
-import { namesIn } from '../state/directories.ts';
-import type { Witnesses } from '../state/file-lock.ts';
-import { isOurs } from './census.ts';
+  type WorkerPaths
+} from '../orchestrator/queue/worker-folder.ts';
+import { WorkerStore } from '../orchestrator/queue/worker-store.ts';
+import { bytesBelow, isOwnDirectory } from '../state/files/directories.ts';
+import type { LivenessCheck } from '../state/locks/file-lock.ts';
 import type { Trash } from './trash.ts';
 
-/** What is younger may be a worker that is being made. */
+/** A younger folder may belong to a worker that is being created. */
 const youngMs = 60_000;
 
-/** A worker that is over: nothing of it runs, and nothing starts it again. */
+/** A worker without a running program that will not be restarted. */
 export interface EndedWorker {
   agentId: string;
   name: string;
@@ -25,18 +23,18 @@ export interface EndedWorker {
 }
 
 export function endedWorkers(
-  workers: WorkerPlaces,
-  witnesses: Witnesses
+  workers: WorkerPaths,
+  processes: LivenessCheck
 ): EndedWorker[] {
-  const store = new WorkerStore(workers, witnesses);
+  const store = new WorkerStore(workers, processes);
   try {
     return store.all().flatMap(({ meta, folder, log }) => {
-      const places = [folder.public, folder.private];
+      const folders = [folder.public, folder.private];
       const isOver = log.read().isOver && !existsSync(folder.request);
-      if (!isOver || !isOurs(folder.public)) return [];
+      if (!isOver || !isOwnDirectory(folder.private)) return [];
       const outbox = statSync(folder.outbox, { throwIfNoEntry: false });
       const { agent_id: agentId, name, engine } = meta;
-      const bytes = places.reduce((sum, path) => sum + bytesBelow(path), 0);
+      const bytes = folders.reduce((sum, path) => sum + bytesBelow(path), 0);
       return [{ agentId, name, engine, bytes, endedMs: outbox?.mtimeMs ?? 0 }];
     });
   } finally {
@@ -44,31 +42,36 @@ export function endedWorkers(
   }
 }
 
-/** Its public folder first: without it there is no worker. */
+/** Moves the public folder first: a clean finds it only by the record. */
 export function removeWorker(
   agentId: string,
-  workers: WorkerPlaces,
+  workers: WorkerPaths,
   trash: Trash
 ): void {
   const folder = new WorkerFolder(workers, agentId);
   trash.take(folder.public, `worker-${agentId}`);
   trash.take(folder.private, `private-${agentId}`);
-  for (const name of [`worker-${agentId}`, `private-${agentId}`])
-    trash.empty(name);
+  // A server may have restored the public folder meanwhile.
+  trash.take(folder.public, `again-${agentId}`);
+  for (const name of ['worker', 'private', 'again'])
+    trash.empty(`${name}-${agentId}`);
 }
 
-/** Removes private halves of workers whose removal was cut short. */
+/** Removes workers with a damaged record of which no program runs. */
 export function removeHalves(
-  workers: WorkerPlaces,
+  workers: WorkerPaths,
   trash: Trash,
+  processes: LivenessCheck,
   now = Date.now()
 ): void {
-  for (const agentId of namesIn(workersIn(workers))) {
-    if (!/^[0-9a-f]{8}$/.test(agentId)) continue;
-    const folder = new WorkerFolder(workers, agentId);
+  const store = new WorkerStore(workers, processes);
+  for (const agentId of store.ids()) {
+    const folder = store.folderOf(agentId);
     const file = statSync(folder.private, { throwIfNoEntry: false });
     const isOld = file && Math.abs(now - file.mtimeMs) > youngMs;
-    if (isOld && isOurs(folder.private) && !existsSync(folder.public))
-      removeWorker(agentId, workers, trash);
+    if (!isOld || !isOwnDirectory(folder.private) || !store.isGone(agentId))
+      continue;
+    if (livingPrograms(folder, processes).length > 0) continue;
+    removeWorker(agentId, workers, trash);
   }
 }

@@ -7,14 +7,14 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { createProcesses } from '../../adapters/child-process/processes.ts';
-import { idOf } from '../../testing/made-up-agents.ts';
+import { idOf } from '../../../test/kit/agents/made-up-agents.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
+import { createProcesses } from '../../adapters/child-process/processes.ts';
 import { RunStore } from '../runs/run-store.ts';
-import { lineUp, turnsDirectory } from '../runs/session-turns.ts';
+import { queueTurn, turnsDirectory } from '../runs/sessions/session-turns.ts';
 import { findLeftovers, removeFound } from './leftovers.ts';
 import { Trash } from './trash.ts';
 
@@ -28,7 +28,7 @@ beforeEach(() => {
 
 afterEach(() => workspace.remove());
 
-/** A session whose agents are gone. */
+/** A session whose agents were removed. */
 function leftSession(): string {
   const session = turnsDirectory('rehearsal', 'a-chat', store);
   mkdirSync(session, { recursive: true });
@@ -49,14 +49,14 @@ const clean = (meanwhile: () => void) => {
   expect(trash.leftovers()).toBe(0);
 };
 
-test('the turns of a session that nobody can go on with go', () => {
+test('the turns of a session that no agent can continue are removed', () => {
   const session = leftSession();
   clean(() => undefined);
   expect(existsSync(session)).toBe(false);
 });
 
-test('they stay for a member that has lined up since they were looked at', () => {
+test('the turns stay if an agent has reserved one since the check', () => {
   const session = leftSession();
-  clean(() => void lineUp('rehearsal', 'a-chat', idOf(2), store));
+  clean(() => void queueTurn('rehearsal', 'a-chat', idOf(2), store));
   expect(readdirSync(session)).toEqual(['1', '2']);
 });

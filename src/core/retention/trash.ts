@@ -2,48 +2,52 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, renameSync, rmdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
-import { readIfThere, remove, writeNew } from '../state/atomic-file.ts';
-import { ensureDirectory, namesIn } from '../state/directories.ts';
-import type { Witnesses } from '../state/file-lock.ts';
-import { parseIdentity } from '../state/process-identity.ts';
-import { isOurs } from './census.ts';
+import { parseIdentity } from '../processes/process-identity.ts';
+import { readIfExists, remove, writeNew } from '../state/files/atomic-file.ts';
+import {
+  ensureDirectory,
+  isOwnDirectory,
+  namesIn
+} from '../state/files/directories.ts';
+import type { LivenessCheck } from '../state/locks/file-lock.ts';
 
-/** A folder without its owner's name may be about to get it. */
-const nameMs = 60_000;
-const told = '.told';
+/** In a younger folder, the file `owner` may not be written yet. */
+const youngMs = 60_000;
+/** The suffix of a folder whose removal is in the journal. */
+const journalled = '.told';
 
-/** What a killed clean left. */
+/** A folder that a killed clean left in the trash. */
 export interface Leftover {
-  /** Its name in the trash. */
   name: string;
-  /** That it is gone is in the journal. */
-  isTold: boolean;
+  /** Whether its removal is in the journal. */
+  isJournalled: boolean;
 }
 
 /**
- * `trash/<clean>/` in the record: a folder on its way out is renamed into it first,
- * so that it vanishes whole whenever we are killed. `owner` in it says whose
- * it is: what a dead one left, the next clean takes over, one of them only.
+ * `trash/<clean>/` in the record. A folder is renamed into it before it is
+ * removed, so that it disappears whole even if this process is killed. The
+ * file `owner` names the process. Once that is dead, exactly one later clean
+ * takes over each folder that it left.
  */
 export class Trash {
   readonly #root: string;
   readonly #own: string;
-  readonly #witnesses: Witnesses;
-  #isThere = false;
+  readonly #processes: LivenessCheck;
+  #isCreated = false;
 
-  constructor(stateDirectory: string, witnesses: Witnesses) {
+  constructor(stateDirectory: string, processes: LivenessCheck) {
     this.#root = join(stateDirectory, 'trash');
     this.#own = join(this.#root, randomBytes(6).toString('hex'));
-    this.#witnesses = witnesses;
+    this.#processes = processes;
   }
 
   /**
-   * Takes a folder out of its place. False when it is gone already.
+   * Moves a folder into the trash. Returns false if it no longer exists.
    * @throws the system's error when it cannot be moved
    */
   take(path: string, name: string): boolean {
     this.#open();
-    return moved(path, join(this.#own, name));
+    return renamed(path, join(this.#own, name));
   }
 
   pathOf(name: string): string {
@@ -51,72 +55,73 @@ export class Trash {
   }
 
   putBack(path: string, name: string): void {
-    moved(this.pathOf(name), path);
+    renamed(this.pathOf(name), path);
   }
 
-  /** The journal knows of it. */
-  noteTold(name: string): void {
-    moved(this.pathOf(name), this.pathOf(`${name}${told}`));
+  /** Called when the journal has recorded the removal. */
+  noteJournalled(name: string): void {
+    renamed(this.pathOf(name), this.pathOf(`${name}${journalled}`));
   }
 
   /** @throws the system's error when something in it cannot be removed */
   empty(name: string): void {
-    for (const one of [name, `${name}${told}`])
+    for (const one of [name, `${name}${journalled}`])
       rmSync(this.pathOf(one), { recursive: true, force: true, maxRetries: 3 });
   }
 
-  /** Takes over what those have left who were killed. */
+  /** Takes over the folders that killed cleans left. */
   adopt(): Leftover[] {
     const adopted: Leftover[] = [];
     for (const clean of namesIn(this.#root)) {
       const directory = join(this.#root, clean);
-      if (!isOurs(directory) || !this.#isLeft(directory)) continue;
+      if (!isOwnDirectory(directory) || !this.#isAbandoned(directory)) continue;
       for (const name of namesIn(directory))
         if (name !== 'owner' && this.take(join(directory, name), name))
           adopted.push({
-            name: name.replace(told, ''),
-            isTold: name.endsWith(told)
+            name: name.replace(journalled, ''),
+            isJournalled: name.endsWith(journalled)
           });
       removeEmpty(directory);
     }
     return adopted;
   }
 
-  /** Folders there are that nobody is at any more. */
+  /** The number of folders that killed cleans left. */
   leftovers(): number {
     return namesIn(this.#root)
       .map((clean) => join(this.#root, clean))
-      .filter((directory) => isOurs(directory) && this.#isLeft(directory))
-      .length;
+      .filter(
+        (directory) => isOwnDirectory(directory) && this.#isAbandoned(directory)
+      ).length;
   }
 
   close(): void {
-    if (this.#isThere) removeEmpty(this.#own);
+    if (this.#isCreated) removeEmpty(this.#own);
   }
 
   #open(): void {
-    if (this.#isThere) return;
+    if (this.#isCreated) return;
     ensureDirectory(this.#root);
     mkdirSync(this.#own, { mode: 0o700 });
-    this.#isThere = true;
+    this.#isCreated = true;
     try {
-      const { self } = this.#witnesses;
+      const { self } = this.#processes;
       writeNew(join(this.#own, 'owner'), JSON.stringify(self));
     } catch {
-      // On a full disk: others take it for one that was left.
+      // On a full disk, other cleans treat the folder as a leftover.
     }
   }
 
-  #isLeft(directory: string): boolean {
+  #isAbandoned(directory: string): boolean {
     if (directory === this.#own) return false;
-    const owner = parseIdentity(readIfThere(join(directory, 'owner')) ?? '');
-    if (owner) return this.#witnesses.liveness(owner) === 'dead';
+    const owner = parseIdentity(readIfExists(join(directory, 'owner')) ?? '');
+    if (owner) return this.#processes.liveness(owner) === 'dead';
     const file = statSync(directory, { throwIfNoEntry: false });
-    return file !== undefined && Math.abs(Date.now() - file.mtimeMs) > nameMs;
+    return file !== undefined && Math.abs(Date.now() - file.mtimeMs) > youngMs;
   }
 }
 
-function moved(from: string, to: string): boolean {
+function renamed(from: string, to: string): boolean {
   try {
     renameSync(from, to);
     return true;
@@ -131,6 +136,6 @@ function removeEmpty(directory: string): void {
     remove(join(directory, 'owner'));
     rmdirSync(directory);
   } catch {
-    // Something could not be removed: the next clean tries again.
+    // The folder is not empty: the next clean tries again.
   }
 }

@@ -1,4 +1,6 @@
-import type { ProcessIdentity } from './run.ts';
+import type { ProcessIdentity } from '../processes/process-identity.ts';
+import type { Run, RunRecord } from './run.ts';
+import type { StopRequest } from './run-files.ts';
 
 export interface LaunchRequest {
   agentId: string;
@@ -7,67 +9,86 @@ export interface LaunchRequest {
   args: string[];
   cwd: string;
   environment: Record<string, string>;
-  /** Seconds, 0 for none. */
+  /** 0 for no limit, as for the next two limits. */
   timeoutSeconds: number;
   idleTimeoutSeconds: number;
   outputLimitBytes: number;
-  /** End the run when this process ends. */
+  /** The engine's plain stdout is the answer. */
+  isPlain?: boolean;
+  /** Ends the run when this process ends. */
   stopWithUs: boolean;
 }
 
 export interface Launched {
-  /** Settles when the supervisor has ended; rejects when it never began. */
+  /** Resolves when the supervisor has ended; rejects if it never started. */
   ended: Promise<void>;
 }
 
 /**
- * A run's process tree. Its supervisor is spared, which records the exit code,
- * and so are agents that it spawned, which have supervisors of their own.
+ * A run's process tree. It excludes the supervisor, which records the exit
+ * code, and the agents that the run spawned, which have their own supervisors.
  */
 export interface StopTarget {
   directory: string;
-  /** Where it runs: elsewhere its processes have other numbers. */
+  /** The `place` of its `ProcessIdentity`; its pids are valid only there. */
   place: string;
-  /** Also end the agents that it spawned, as canceled. */
+  /** Also cancels the agents that it spawned. */
   withNested?: boolean;
-  /** Its supervisor ended moments ago: nobody else has its numbers yet. */
+  /** Its supervisor ended moments ago, so its pids have not been reused yet. */
   justEnded?: boolean;
+  /**
+   * Why the run is stopped. Recorded right before the first signal, unless the
+   * run has an exit code by then: it ended by itself.
+   */
+  request?: Omit<StopRequest, 'type'>;
 }
 
 export interface StopReport {
-  /** Processes that are still there. */
+  /** Pids of processes that still exist. */
   survivors: number[];
 }
 
-/** What we put into the environment of an agent's program. */
+/** troupe's variables in the environment of an agent's program. */
 export interface AgentMarks {
   agentId: string | undefined;
   directory: string | undefined;
   depth: string | undefined;
 }
 
-/** A process that another descends from, or that leads its session. */
+/** An ancestor of a process, or the leader of its session. */
 export interface Ancestor {
-  /** `start` is empty for one that is gone while its session lives on. */
+  /** `start` is empty for a leader that ended before its session. */
   identity: ProcessIdentity;
-  /** In its environment, as far as that may be read. */
+  /** From its environment; all undefined if that is not readable. */
   marks: AgentMarks;
 }
 
-/** Processes, as the core needs them. Implemented in adapters/. */
+/** The process operations that the core needs. Implemented in adapters/. */
 export interface Processes {
   self: ProcessIdentity;
-  /** `unknown`: on another machine or in another process namespace. */
+  /** `unknown` for a process on another machine or in another namespace. */
   liveness(identity: ProcessIdentity): 'alive' | 'dead' | 'unknown';
-  /** Those above this process, nearest first. A look takes milliseconds. */
+  /** The ancestors of this process, nearest first. Takes milliseconds. */
   ancestors(): Ancestor[];
   launch(request: LaunchRequest): Launched;
-  /** Ends a run's whole process tree: TERM, 3 s, KILL. */
+  /** Stops a run's process tree with SIGTERM, and after 3 s with SIGKILL. */
   stop(target: StopTarget): Promise<StopReport>;
-  /** The same by a process of its own, for one that ends at once. */
+  /** Like `stop`, in a separate process, for a caller that exits at once. */
   stopAlone(directory: string): void;
-  /** The command that asks an API engine, given its task on stdin. */
+  /** The command that runs an API engine; it reads its task from stdin. */
   apiAgent: { command: string; args: string[] };
   /** Absolute path of a program, or undefined when it is not installed. */
   locate(command: string): string | undefined;
+}
+
+/** Finds runs by id, with the outcome once they have ended. */
+export interface RunReader {
+  run(agentId: string): Promise<Run | undefined>;
+}
+
+/** The runs of this server that have not ended. */
+export interface OwnRuns {
+  own(): RunRecord[];
+  /** Removes a run from the queue. */
+  drop(agentId: string): void;
 }

@@ -1,69 +1,124 @@
-import { existsSync, renameSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Failure } from '../../plugin.ts';
-import { failureCodes } from '../engines/failure-codes.ts';
-import { isTorn } from '../state/append.ts';
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  renameSync,
+  statSync
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Failure } from '../../plugin/plugin.ts';
+import { failureCodes } from '../engines/failures.ts';
+import { fileIn } from '../paths/paths.ts';
+import type { ProcessIdentity } from '../processes/process-identity.ts';
+import { isTorn } from '../state/files/append.ts';
 import {
   createOnce,
-  readIfThere,
+  readIfExists,
   remove,
   writeNew
-} from '../state/atomic-file.ts';
-import { fileIn } from '../state/file-in.ts';
-import { appendTo, fillIn, touch } from '../state/own-file.ts';
-import type { ProcessIdentity, StopReason, StopRequest } from './run.ts';
+} from '../state/files/atomic-file.ts';
+import { appendTo, overwriteFile, touch } from '../state/files/own-file.ts';
 
 /**
- * The small files in an agent's folder, each with one writer at a time:
+ * The files in an agent's folder, with the process that writes each or the way
+ * it is written:
  *
- * prompt.txt   the caller's words              spawner, before the answer
- * stdin        what the engine is given, where it differs
- * record.json  what was asked                  spawner, before the answer
- * unstarted    will be `starting`              laid out beforehand
- * starting     wants a place to work           its owner, see places.ts
- * ready        no more in line: wants a place   its owner
- * launch       what a pane is to run           until its shell has read it
- * claim        who starts it, or that nobody   created exclusively
- * stdout, stderr                               the engine
- * events.jsonl stop requests, state changes    anyone, one append a line
- * chat/        the same of the command that made its chat
- * exit         exit code, laid out beforehand  supervisor
- * before       how the files stood, for git    its owner, until the end
- * looking      who looks at what changed       created exclusively
- * changes.json what changed                    created exclusively
- * changes.diff the same as a patch             whoever wrote changes.json
- * result.txt   final text                      whoever settles
- * outcome.json how it ended                    created exclusively
- * read         somebody was given the result    whoever gave it
+ * prompt.txt   the caller's prompt             spawner, before it answers
+ * stdin        the engine's input, if it is not the prompt
+ * record.json  the request                     spawner, before it answers
+ * unstarted    empty, renamed to `starting`    spawner
+ * starting     announces that a slot is taken  owner, see slots.ts
+ * ready        earlier runs have ended         owner
+ * launch       command of a terminal pane      owner; the shell removes it
+ * alive        heartbeat: only its mtime       owner, then supervisor
+ * silent       last heartbeat that was seen    readers on other machines
+ * claim        supervisor, or `never`          exclusive create
+ * stdout, stderr                               engine
+ * events.jsonl stop requests, state changes    any process, an append per line
+ * chat/        the same files of the command that created its chat
+ * exit         exit code, in reserved space    supervisor, its output readers
+ * before       git snapshot from before        owner; removed at the end
+ * looking      the process that diffs          exclusive create
+ * changes.json changed files                   exclusive create
+ * changes.diff changes as a patch              writer of changes.json
+ * result.txt   final text                      the process that finalizes
+ * outcome.json how it ended                    exclusive create
+ * read         the result was delivered        the process that delivered it
  */
+
+/** The file `claim`, which decides which process starts a run. */
 export interface Claim {
-  /** Absent until the supervisor has written itself down, and for `never`. */
+  /** Undefined until the supervisor has written its identity. */
   supervisor: ProcessIdentity | undefined;
   watchdogs: number[];
-  /** Somebody declared that the run never starts. */
+  /** A process declared that the run never starts. */
   never: boolean;
 }
 
+const stopReasons = [
+  'canceled',
+  'timeout',
+  'idle_timeout',
+  'output_limit',
+  'retries',
+  'disconnect'
+] as const;
+
+/** Why troupe ended a run. */
+export type StopReason = (typeof stopReasons)[number];
+
+/** The event of a stop, written before the first signal is sent. */
+export interface StopRequest {
+  type: 'stop';
+  why: StopReason;
+  reason?: string | undefined;
+  /** The repeated failure, for `retries`. */
+  failure?: Failure;
+}
+
+const exitFileBytes = 32;
+
+/** Renamed to `starting`, because a rename succeeds on a full disk. */
+export const notStarting = 'unstarted';
+
+export const emptyExitFile = `${' '.repeat(exitFileBytes - 1)}\n`;
+
 /**
- * A directory that is there as long as this process can see the place of an
- * agent's folder, whether that is `spawns/<id>` or `workers/<id>/start-<n>`.
+ * Creates a folder for a supervisor. Its files exist from the start, so that
+ * an end can be recorded on a full disk.
+ */
+export function createFolder(directory: string): void {
+  mkdirSync(directory, { mode: 0o700 });
+  for (const name of ['stdout', 'stderr', 'events.jsonl'])
+    writeNew(join(directory, name), '');
+  writeNew(join(directory, 'exit'), emptyExitFile);
+}
+
+/**
+ * A directory that exists as long as this process can see the record of an
+ * agent, whether its folder is `spawns/<id>` or `workers/<id>/start-<n>`.
  */
 export function aboveFolder(directory: string): string {
   return join(directory, '..', '..', '..');
 }
 
-const exitFileBytes = 32;
+/**
+ * A file in an agent's folder, or undefined when there is none. A name or a
+ * link that leads out of the folder counts as a missing file, because a record
+ * may be forged.
+ */
+export function ownFile(directory: string, name: string): string | undefined {
+  if (basename(name) !== name) return undefined;
+  const path = join(directory, name);
+  const file = lstatSync(path, { throwIfNoEntry: false });
+  return file?.isFile() ? path : undefined;
+}
 
-/** What is renamed to `starting`: to make a file takes longer. */
-export const notStarting = 'unstarted';
-
-export const emptyExitFile = `${' '.repeat(exitFileBytes - 1)}\n`;
-
-/** Undefined while nobody has claimed the run. */
+/** Undefined while no process has claimed the run. */
 export function claimOf(directory: string, place: string): Claim | undefined {
-  // Hundreds wait without one: to look costs a tenth of a read that fails.
+  // For a queued run, this check is ten times cheaper than a failed read.
   const text = wasClaimed(directory)
-    ? readIfThere(fileIn(directory, 'claim'))
+    ? readIfExists(fileIn(directory, 'claim'))
     : undefined;
   if (text === undefined) return undefined;
   const [first = '', second = ''] = text.split('\n');
@@ -77,30 +132,30 @@ export function claimOf(directory: string, place: string): Claim | undefined {
   return { supervisor, watchdogs, never: first === 'never' };
 }
 
-/** Somebody starts it or has done so, or has said that it never starts. */
+/** True when a process has started the run or declared that it never starts. */
 export function wasClaimed(directory: string): boolean {
   return existsSync(fileIn(directory, 'claim'));
 }
 
-/** Says that the owner is about to start it. False takes that back. */
+/** Announces an imminent start of a run, or withdraws the announcement. */
 export function setStarting(directory: string, on: boolean): void {
   const path = fileIn(directory, 'starting');
   if (!on) {
     remove(path);
     return;
   }
-  const laidOut = join(directory, notStarting);
-  // Opened so, it has the time of now, by the system's clock.
-  fillIn(laidOut, '');
-  renameSync(laidOut, path);
+  const waiting = join(directory, notStarting);
+  // Truncating sets its mtime to now.
+  overwriteFile(waiting, '');
+  renameSync(waiting, path);
 }
 
-/** Says so again: starting takes longer than an announcement holds. */
+/** Renews the announcement, which would expire during a slow start. */
 export function touchStarting(directory: string): void {
   try {
     touch(fileIn(directory, 'starting'));
   } catch {
-    // Then others may take its place, which is no harm to it.
+    // Another run may then take the slot, which does not affect this one.
   }
 }
 
@@ -112,7 +167,7 @@ export function startingSince(directory: string): Date | undefined {
   return timeOf(fileIn(directory, 'starting'));
 }
 
-/** Says that those it comes after are over, and only a place is wanting. */
+/** Records that all earlier runs have ended and the run only needs a slot. */
 export function noteReady(directory: string): void {
   const path = fileIn(directory, 'ready');
   if (!existsSync(path)) writeNew(path, '');
@@ -122,14 +177,14 @@ export function isReady(directory: string): boolean {
   return existsSync(fileIn(directory, 'ready'));
 }
 
-/** Declares that a run never starts. False when somebody claimed it before. */
+/** Declares that a run never starts. Returns false if it is claimed already. */
 export function claimNeverStarts(directory: string): boolean {
   const path = fileIn(directory, 'claim');
-  // What is there needs no room on a full disk.
+  // Checked first, so that a full disk does not hide an existing claim.
   return !existsSync(path) && createOnce(path, 'never\n');
 }
 
-/** When the run began, by the claim's own time. */
+/** When the run began: the mtime of its claim. */
 export function startedAt(directory: string): Date | undefined {
   return timeOf(fileIn(directory, 'claim'));
 }
@@ -139,17 +194,44 @@ export function exitedAt(directory: string): Date | undefined {
   return hasExited(directory) ? timeOf(fileIn(directory, 'exit')) : undefined;
 }
 
-/** The engine's exit code; signals show as 128 + number. */
+/** The engine's exit code; 128 + number of the signal that killed it. */
 export function exitCodeOf(directory: string): number | undefined {
-  const text = readIfThere(fileIn(directory, 'exit'))?.split('\n')[0]?.trim();
+  const text = readIfExists(fileIn(directory, 'exit'))?.split('\n')[0]?.trim();
   return text && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** In `exit`: the disk was full when the end was first recorded. */
+const fullNote = '[full]';
+
+/**
+ * Notes about output that could not be written, and whether the disk was full
+ * at the end. They follow the exit code in a file that already has a disk
+ * block, so that they fit on a full disk.
+ */
+export function endNotesOf(directory: string): { cut: string; full: boolean } {
+  const text = readIfExists(fileIn(directory, 'exit')) ?? '';
+  const notes = text.slice(exitFileBytes);
+  return {
+    cut: notes.replaceAll(fullNote, '').trim(),
+    full: notes.includes(fullNote)
+  };
+}
+
+/** Records that the disk was full at the end. Never throws. */
+export function noteFull(directory: string): void {
+  try {
+    if (!endNotesOf(directory).full)
+      appendTo(fileIn(directory, 'exit'), `${fullNote}\n`);
+  } catch {
+    // The end is then classified without the note.
+  }
 }
 
 export function hasExited(directory: string): boolean {
   return exitCodeOf(directory) !== undefined;
 }
 
-/** Records that we end a run, before the first signal. */
+/** Records why troupe ends a run. Call it before the first signal. */
 export function requestStop(
   directory: string,
   request: Omit<StopRequest, 'type'>
@@ -157,14 +239,14 @@ export function requestStop(
   addEvent(directory, { type: 'stop', ...request });
 }
 
-/** Why an agent ends whose own caller was ended. */
+/** The stop reason of an agent whose parent was ended. */
 export function endedWith(parentId: string): string {
   return `agent ${parentId}, which spawned it, was ended`;
 }
 
 /**
- * One line in the agent's event file. Never throws: a full disk may not keep
- * an agent from being stopped, and most facts lie elsewhere.
+ * Appends a line to the agent's event file. Never throws: an agent must be
+ * stoppable on a full disk.
  */
 export function addEvent(
   directory: string,
@@ -173,15 +255,15 @@ export function addEvent(
   const line = JSON.stringify({ at: new Date().toISOString(), ...event });
   const path = fileIn(directory, 'events.jsonl');
   try {
-    // Who was killed amid a line may not spoil ours.
+    // A process that was killed while writing may have left half a line.
     const before = isTorn(path) ? '\n' : '';
     appendTo(path, `${before}${line}\n`);
   } catch {
-    // Then the run reads as ended from outside.
+    // The run is then reported as killed from outside.
   }
 }
 
-/** Notes that the spawn stands in the journal. */
+/** Records that the journal contains the spawn. */
 export function noteJournalled(directory: string): void {
   addEvent(directory, { type: 'journalled' });
 }
@@ -191,39 +273,33 @@ export function wasJournalled(directory: string): boolean {
 }
 
 export function eventsOf(directory: string): Record<string, unknown>[] {
-  const text = readIfThere(fileIn(directory, 'events.jsonl')) ?? '';
+  const text = readIfExists(fileIn(directory, 'events.jsonl')) ?? '';
   return text
     .split('\n')
     .map(parse)
     .filter((event) => event !== undefined);
 }
 
-/** The first stop request, which decides; undefined when there was none. */
+/** The first stop request, which is the one that counts. */
 export function stopRequestOf(directory: string): StopRequest | undefined {
   for (const event of eventsOf(directory)) {
-    if (event.type !== 'stop') continue;
-    const why = stopReasons.find((known) => known === event.why);
-    const reason = event.reason;
+    const why = stopReasonIn(event.why);
+    if (event.type !== 'stop' || !why) continue;
+    const { reason } = event;
     const failure = failureIn(event.failure);
-    if (why)
-      return {
-        type: 'stop',
-        why,
-        ...(typeof reason === 'string' ? { reason } : {}),
-        ...(failure ? { failure } : {})
-      };
+    return {
+      type: 'stop',
+      why,
+      ...(typeof reason === 'string' ? { reason } : {}),
+      ...(failure ? { failure } : {})
+    };
   }
   return undefined;
 }
 
-const stopReasons: StopReason[] = [
-  'canceled',
-  'timeout',
-  'idle_timeout',
-  'output_limit',
-  'retries',
-  'disconnect'
-];
+export function stopReasonIn(value: unknown): StopReason | undefined {
+  return stopReasons.find((known) => known === value);
+}
 
 function failureIn(value: unknown): Failure | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
@@ -239,11 +315,16 @@ function timeOf(path: string): Date | undefined {
 }
 
 function parse(line: string): Record<string, unknown> | undefined {
+  const value = parseJson(line);
+  return typeof value === 'object' && value !== null
+    ? Object.fromEntries(Object.entries(value))
+    : undefined;
+}
+
+/** Undefined for text that is no JSON, such as an incomplete line. */
+export function parseJson(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null
-      ? Object.fromEntries(Object.entries(value))
-      : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { ProcessIdentity } from '../processes/process-identity.ts';
 import type { Processes } from './ports.ts';
 import type { RunRecord } from './run.ts';
 import {
@@ -12,23 +13,25 @@ import {
   isStarting,
   startedAt
 } from './run-files.ts';
+import { isSilent } from './sign-of-life.ts';
 
 /**
- * Where a run without recorded outcome stands, from facts alone.
- * `ended`: its exit code is there. `lost`: nobody is left who could write it.
+ * The state of a run without a recorded outcome, derived from its files and
+ * processes. `ended`: its exit code is written. `lost`: no process is left that
+ * could write it.
  */
 export type LiveState = 'queued' | 'running' | 'ended' | 'lost';
 
-/** A supervisor that has claimed a run writes itself down within this time. */
+/** A supervisor writes its identity into its claim within this time. */
 const claimMs = 5000;
 
-/** Between two looks at a claim that nobody has written himself into yet. */
+/** The pause before a claim without an identity is checked again. */
 const claimPauseMs = 500;
 
-/** So long after an end, no other session has the number of that run's. */
+/** The system does not reuse the pids of a run within this time. */
 const freshMs = 10_000;
 
-/** It began or ended moments ago. */
+/** True when a run started or ended too recently for its pids to be reused. */
 export function isFresh(directory: string): boolean {
   return [startedAt(directory), exitedAt(directory)].some(
     (at) => at !== undefined && Math.abs(Date.now() - at.getTime()) < freshMs
@@ -36,11 +39,10 @@ export function isFresh(directory: string): boolean {
 }
 
 /**
- * So long who asks about many waits for the end of one to be written down: it
- * may take git its time to say what an agent left behind. One whose starter
- * was not seen is looked at again after a pause, to be sure that it is over.
- * @param among so many that seem to be over: of hundreds that end at once some
- *   are behind, however long each is waited for
+ * Milliseconds for which a caller that reads many runs waits for one end to be
+ * recorded, because that may run a slow git command. A run without a known
+ * supervisor gets more time, because it is checked twice.
+ * @param among the number of runs that seem to have ended; they share the time
  */
 export function settlingMs(
   directory: string,
@@ -53,35 +55,36 @@ export function settlingMs(
 export function liveStateOf(
   record: Pick<RunRecord, 'owner'>,
   directory: string,
-  processes: Pick<Processes, 'liveness'>
+  processes: Pick<Processes, 'self' | 'liveness'>
 ): LiveState {
   const claim = claimOf(directory, record.owner.place);
   if (!claim) {
-    if (processes.liveness(record.owner) === 'dead') return 'lost';
+    if (!isAlive(record.owner, directory, processes)) return 'lost';
     return isStarting(directory) ? 'running' : 'queued';
   }
   if (hasExited(directory)) return 'ended';
   if (claim.never) return 'lost';
   return isHeld(claim, directory, processes)
     ? 'running'
-    : // It may have written its exit code between our two looks.
+    : // The exit code may have been written between the two checks.
       hasExited(directory)
       ? 'ended'
       : 'lost';
 }
 
 /**
- * A second look at a run that seems to be over, before its processes are
- * ended: somebody may have started it since. Who has no claim loses it here.
+ * Checks again whether a run is over, right before its processes are stopped:
+ * another process may have started it. A run without a claim is claimed as
+ * `never`, so that it can no longer start.
  */
 export async function isOver(
   record: Pick<RunRecord, 'owner'>,
   directory: string,
-  processes: Pick<Processes, 'liveness'>
+  processes: Pick<Processes, 'self' | 'liveness'>
 ): Promise<boolean> {
   const claim = claimOf(directory, record.owner.place);
   if (!claim) return claimNeverStarts(directory);
-  // How old it is depends on whose clock is right; a pause does not.
+  // Unlike the age of the claim, a pause does not depend on any clock.
   if (!claim.supervisor && !claim.never) await delay(claimPauseMs);
   const state = liveStateOf(record, directory, processes);
   return state === 'ended' || state === 'lost';
@@ -90,9 +93,32 @@ export async function isOver(
 function isHeld(
   claim: Claim,
   directory: string,
-  processes: Pick<Processes, 'liveness'>
+  processes: Pick<Processes, 'self' | 'liveness'>
 ): boolean {
-  if (claim.supervisor) return processes.liveness(claim.supervisor) !== 'dead';
+  if (claim.supervisor) return isAlive(claim.supervisor, directory, processes);
   const { mtimeMs } = statSync(join(directory, 'claim'));
   return Math.abs(Date.now() - mtimeMs) < claimMs;
+}
+
+/**
+ * True when the liveness of a run's supervisor is unknown, because it is or was
+ * on another machine or in another container.
+ */
+export function isUnseen(
+  record: Pick<RunRecord, 'owner'>,
+  directory: string,
+  processes: Pick<Processes, 'liveness'>
+): boolean {
+  const supervisor = claimOf(directory, record.owner.place)?.supervisor;
+  return supervisor ? processes.liveness(supervisor) === 'unknown' : false;
+}
+
+/** A process of unknown liveness is alive while its heartbeat continues. */
+function isAlive(
+  process: ProcessIdentity,
+  directory: string,
+  { self, liveness }: Pick<Processes, 'self' | 'liveness'>
+): boolean {
+  const seen = liveness(process);
+  return seen === 'unknown' ? !isSilent(directory, self) : seen === 'alive';
 }

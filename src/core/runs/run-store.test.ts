@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { recordWith } from '../../testing/run-facts.ts';
+import { recordWith } from '../../../test/kit/servers/run-facts.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
 import { RunStore } from './run-store.ts';
 
 const id = '0badcafe';
@@ -18,9 +18,9 @@ beforeEach(() => {
 
 afterEach(() => workspace.remove());
 
-test('a spawn that others gave up meanwhile has its mark all the same', () => {
+test('a spawn that another server has given up still gets its mark', () => {
   const record = recordWith();
-  // It is written down last: like a long pause before the folder is there.
+  // The record is written last: this simulates a pause before the rename.
   const toJSON = () => {
     store.giveUp(id);
     return record;
@@ -30,14 +30,14 @@ test('a spawn that others gave up meanwhile has its mark all the same', () => {
   expect(store.openIds()).toEqual([id]);
 });
 
-test('a spawn that was never answered is given up, others are not', () => {
+test('giving up a spawn removes only a mark without a folder', () => {
   store.create(recordWith(), 'x', 'x');
   workspace.writeRecord('open/0000cafe', '');
   for (const one of store.openIds()) store.giveUp(one);
   expect(store.openIds()).toEqual([id]);
 });
 
-test('a run that was taken back and made anew is seen as it is now', () => {
+test('a run that was discarded and created again is read from disk again', () => {
   const other = new RunStore(workspace.record);
   store.create(recordWith({ task: 'first' }), 'x', 'x');
   expect(other.recordOf(id)?.task).toBe('first');

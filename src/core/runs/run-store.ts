@@ -2,58 +2,69 @@ import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
+import { fileIn } from '../paths/paths.ts';
 import {
   createOnce,
-  readIfThere,
+  readIfExists,
   remove,
   syncDirectory,
+  temporaryName,
   writeNew
-} from '../state/atomic-file.ts';
+} from '../state/files/atomic-file.ts';
 import {
   ensureDirectory,
   isRealDirectory,
-  lookAt,
+  lstatIfExists,
   namesIn
-} from '../state/directories.ts';
-import { fileIn } from '../state/file-in.ts';
-import { fillIn } from '../state/own-file.ts';
-import { sizeOf } from '../state/text-file.ts';
-import { RecordMemory } from './record-memory.ts';
-import type { Outcome, RunRecord } from './run.ts';
-import { wasClaimed } from './run-files.ts';
-import { SizeLedger } from './size-ledger.ts';
-import { SpareFolders } from './spare-folders.ts';
-import { parseOutcome, parseRun } from './stored.ts';
+} from '../state/files/directories.ts';
+import { sizeOf } from '../state/files/text-file.ts';
+import { LostAgents } from './damaged-run.ts';
+import { DiskUsage } from './disk-usage.ts';
+import { isAgentId, type Outcome, type RunRecord } from './run.ts';
+import { createFolder, notStarting, wasClaimed } from './run-files.ts';
+import { parseOutcome, parseRun } from './run-schema.ts';
 
-/** Up to this many bytes the page of an agent holds a text whole. */
+/** Longer texts are cut on the page of an agent. */
 export const mostPageBytes = 16 * 1024 * 1024;
 
+/** The largest number of records in memory. */
+const mostRecords = 2000;
+
 /**
- * Agent folders in the record, `spawns/<id>/`, and `open/<id>`: one
- * mark per run that has no recorded end, so that a start costs the same after
- * ten thousand runs as after ten. A mark is set before its folder appears and
- * removed after the end is in the journal.
+ * The folders of agents in the record, `spawns/<id>/`, and `open/<id>`, a mark
+ * for each run without a recorded end. The marks keep the time of a start
+ * independent of the number of ended runs. A mark is set before its folder
+ * appears and removed after the journal contains the end.
  */
 export class RunStore {
   readonly root: string;
   readonly pages: string | undefined;
-  /** Folders on their way to `spawns`. */
+  /** The directory of incomplete folders; complete ones move to `spawns`. */
   readonly drafts: string;
-  readonly spare: SpareFolders;
-  readonly sizes: SizeLedger;
+  readonly sizes: DiskUsage;
+  readonly lost = new LostAgents();
+  readonly #onFirstRun: () => void;
   readonly #spawns: string;
   readonly #open: string;
-  readonly #records = new RecordMemory();
-  /** When the marks were set that were there at the last look. */
+  /** By agent id, the oldest entry first. */
+  readonly #records = new Map<string, RunRecord>();
+  /** The mtime of each mark that the last `openIds` found. */
   #marks = new Map<string, number>();
 
-  /** @param pages where views of single agents lie, in the workspace */
-  constructor(record: string, pages?: string) {
+  /**
+   * @param pages folder in the workspace for the pages of single agents
+   * @param onFirstRun called before the first run is added to the record
+   */
+  constructor(
+    record: string,
+    pages?: string,
+    onFirstRun: () => void = () => undefined
+  ) {
     this.root = record;
+    this.#onFirstRun = onFirstRun;
     this.pages = pages;
     this.drafts = join(record, 'drafts');
-    this.spare = new SpareFolders(this.drafts);
-    this.sizes = new SizeLedger(record);
+    this.sizes = new DiskUsage(record);
     this.#spawns = join(record, 'spawns');
     this.#open = join(record, 'open');
   }
@@ -63,8 +74,8 @@ export class RunStore {
   }
 
   /**
-   * An id nobody has; derived from the request id when there is one. Then it
-   * is passed over when an agent had it that was cleaned away.
+   * An unused id, derived from the request id if there is one. The id of an
+   * agent that was cleaned away is skipped.
    */
   newId(requestId: string | null, attempt = 0): string {
     if (requestId === null) {
@@ -80,9 +91,10 @@ export class RunStore {
   }
 
   /**
-   * Puts a run on disk, whole or not at all. False when the id is or was taken.
-   * `outcome` is given for a run that cannot start.
-   * @throws the system's error when the disk does not take it.
+   * Writes a run to disk, completely or not at all. Returns false when the id
+   * is in use, or belonged to an agent that was cleaned away.
+   * @param outcome the outcome of a run that cannot start
+   * @throws the system's error when writing fails
    */
   create(
     record: RunRecord,
@@ -92,30 +104,33 @@ export class RunStore {
   ): boolean {
     const { agent_id: agentId, request_id: requestId } = record;
     if (requestId !== null && this.sizes.goneAt(agentId)) return false;
+    if (!existsSync(this.#spawns)) this.#onFirstRun();
     for (const directory of [this.#spawns, this.#open, this.drafts])
       ensureDirectory(directory);
     const marked = this.#mark(agentId);
-    let place: string | undefined;
+    let folder = temporaryName(join(this.drafts, agentId));
     try {
-      const draft = this.spare.take();
-      place = draft;
-      fillIn(join(draft, 'prompt.txt'), prompt);
-      if (stdin !== prompt) writeNew(join(draft, 'stdin'), stdin);
+      createFolder(folder);
+      const add = (name: string, text: string, durable = false) =>
+        writeNew(join(folder, name), text, durable);
+      add('prompt.txt', prompt);
+      if (stdin !== prompt) add('stdin', stdin);
+      add(notStarting, '');
       if (outcome) {
-        writeNew(join(draft, 'claim'), 'never\n');
-        writeNew(join(draft, 'result.txt'), '');
-        writeNew(join(draft, 'outcome.json'), toText(outcome));
+        add('claim', 'never\n');
+        add('result.txt', '');
+        add('outcome.json', toText(outcome), true);
       }
-      fillIn(join(draft, 'record.json'), toText(record), true);
-      renameSync(draft, this.directoryOf(agentId));
-      place = this.directoryOf(agentId);
-      // Who was paused before that may have been given up.
+      add('record.json', toText(record), true);
+      renameSync(folder, this.directoryOf(agentId));
+      folder = this.directoryOf(agentId);
+      // Another server may have removed the mark of a spawn that was paused.
       if (!this.isOpen(agentId)) this.#mark(agentId);
       syncDirectory(this.#spawns);
-      this.#records.keep(record);
+      this.#remember(record);
       return true;
     } catch (error) {
-      if (place !== undefined) rmSync(place, { recursive: true, force: true });
+      rmSync(folder, { recursive: true, force: true });
       const taken = ['ENOTEMPTY', 'EEXIST'].includes(errnoOf(error) ?? '');
       if (marked && !taken) this.close(agentId);
       if (taken) return false;
@@ -123,70 +138,71 @@ export class RunStore {
     }
   }
 
-  /** Takes back a run whose spawn was never answered. */
+  /** Removes a run whose spawn was never answered. */
   discard(agentId: string): void {
     rmSync(this.directoryOf(agentId), { recursive: true, force: true });
-    this.#records.forget(agentId);
+    this.#records.delete(agentId);
     this.close(agentId);
   }
 
   /**
-   * The file that a reader may open for all of an answer: the agent's page in
-   * the workspace, which clients open without asking, else the record's own.
+   * The file that contains a whole answer: the agent's page in the workspace,
+   * which clients open without a permission prompt, or else the file in the
+   * record.
    */
   answerFile(agentId: string, { result_file: name }: Outcome): string {
     const own = fileIn(this.directoryOf(agentId), name);
     if (this.pages === undefined || sizeOf(own) > mostPageBytes) return own;
     const page = fileIn(this.pages, `${agentId}.md`);
-    return lookAt(page)?.isFile() ? page : own;
+    return lstatIfExists(page)?.isFile() ? page : own;
   }
 
-  /** True when the run's folder is there. */
   has(agentId: string): boolean {
     return isAgentId(agentId) && isRealDirectory(this.directoryOf(agentId));
   }
 
-  /** Of all agents whose folder is there, in no order. */
+  /** Ids of all agents with a folder, in no particular order. */
   ids(): string[] {
     return namesIn(this.#spawns).filter((id) => this.has(id));
   }
 
-  /** Changes whenever an agent's folder comes or goes. */
+  /** Changes whenever an agent's folder is added or removed. */
   stamp(): string {
     const { mtimeMs } = statSync(this.#spawns, { throwIfNoEntry: false }) ?? {};
     return String(mtimeMs);
   }
 
-  /** Records never change, so each is read once; its folder may be cleaned. */
+  /** Reads each record once, because records never change. */
   recordOf(agentId: string): RunRecord | undefined {
     if (!isAgentId(agentId)) return undefined;
     const known = this.#records.get(agentId);
     if (!this.has(agentId)) {
-      this.#records.forget(agentId);
+      this.#records.delete(agentId);
       return undefined;
     }
     if (known) return known;
     const directory = this.directoryOf(agentId);
-    const text = readIfThere(join(directory, 'record.json'));
+    const text = readIfExists(join(directory, 'record.json'));
     const record = text === undefined ? text : parseRun(agentId, text);
-    // Before, its server may take it back, and make another of that id.
-    const stays = wasClaimed(directory);
-    if (record && stays) this.#records.keep(record);
+    // The server of an unclaimed run may still discard it and reuse the id.
+    if (record && wasClaimed(directory)) this.#remember(record);
     return record;
   }
 
-  /** True when its end is recorded, though it may have been spoilt since. */
+  /** True when an end is recorded, even if its file is damaged. */
   hasOutcome(agentId: string): boolean {
     return existsSync(fileIn(this.directoryOf(agentId), 'outcome.json'));
   }
 
   outcomeOf(agentId: string): Outcome | undefined {
     if (!isAgentId(agentId)) return undefined;
-    const text = readIfThere(fileIn(this.directoryOf(agentId), 'outcome.json'));
+    const text = readIfExists(
+      fileIn(this.directoryOf(agentId), 'outcome.json')
+    );
     return text === undefined ? undefined : parseOutcome(text);
   }
 
-  /** Records how a run ended. False when that was recorded before. */
+  /** Records how a run ended. Returns false if an end is recorded already. */
   end(agentId: string, outcome: Outcome): boolean {
     return createOnce(
       join(this.directoryOf(agentId), 'outcome.json'),
@@ -194,7 +210,7 @@ export class RunStore {
     );
   }
 
-  /** Ids of runs without recorded end, oldest first. */
+  /** Ids of the runs with a mark, oldest mark first. */
   openIds(): string[] {
     const marks = new Map<string, number>();
     for (const id of namesIn(this.#open).filter(isAgentId)) {
@@ -205,33 +221,41 @@ export class RunStore {
     return [...marks].sort(([, a], [, b]) => a - b).map(([id]) => id);
   }
 
-  /** True while a run's mark stands, for runs that ended a moment ago. */
+  /** True while a run has a mark: until its end is in the journal. */
   isOpen(agentId: string): boolean {
     return existsSync(join(this.#open, agentId));
   }
 
-  /** Milliseconds since the mark was set. */
+  /** Milliseconds since the mark was set; 0 without a mark. */
   markAge(agentId: string): number {
     const since = this.#markedAt(agentId);
     return since === undefined ? 0 : Date.now() - since;
   }
 
-  /** Takes the mark away: the run's end is on disk and in the journal. */
+  /** Removes the mark of a run whose end is on disk and in the journal. */
   close(agentId: string): void {
     remove(join(this.#open, agentId));
   }
 
-  /** Takes the mark away of a spawn that was never answered. */
+  /** Removes the mark of a spawn that was never answered. */
   giveUp(agentId: string): void {
     if (this.has(agentId)) return;
     this.close(agentId);
-    // It comes after all.
+    // The spawn has created its folder between the two calls.
     if (this.has(agentId) && !this.outcomeOf(agentId)) this.#mark(agentId);
   }
 
   #markedAt(agentId: string): number | undefined {
     const path = fileIn(this.#open, agentId);
     return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+  }
+
+  /** Evicts one entry at a time, or all records would be read again. */
+  #remember(record: RunRecord): void {
+    const [oldest] = this.#records.keys();
+    if (this.#records.size >= mostRecords && oldest !== undefined)
+      this.#records.delete(oldest);
+    this.#records.set(record.agent_id, record);
   }
 
   #mark(agentId: string): boolean {
@@ -245,8 +269,25 @@ export class RunStore {
   }
 }
 
-function isAgentId(text: string): boolean {
-  return /^[0-9a-f]{8}$/.test(text);
+/**
+ * Records that a result was delivered. `troupe clean` removes only such agents
+ * by age or size. Never throws: an agent without this note counts as unread.
+ */
+export function noteRead(
+  agentId: string,
+  store: Pick<RunStore, 'directoryOf' | 'outcomeOf'>
+): void {
+  const directory = store.directoryOf(agentId);
+  try {
+    if (!wasRead(directory) && store.outcomeOf(agentId))
+      writeNew(join(directory, 'read'), '');
+  } catch {
+    // Another process was faster, or the disk is full.
+  }
+}
+
+export function wasRead(directory: string): boolean {
+  return existsSync(join(directory, 'read'));
 }
 
 function toText(value: RunRecord | Outcome): string {

@@ -1,11 +1,23 @@
-import type { Access, CliEngine, Failure } from '../../plugin.ts';
-import type { Worktree } from '../changes/ports.ts';
-import type { Membership, Outcome, RunRecord, RunStatus } from './run.ts';
+import type {
+  Access,
+  CliEngine,
+  Engine,
+  EngineRequest,
+  Failure
+} from '../../plugin/plugin.ts';
+import type {
+  Caller,
+  Membership,
+  Outcome,
+  RunRecord,
+  RunStatus,
+  Worktree
+} from './run.ts';
 
-/** An agent that another one comes after. */
+/** An agent that has to end before another one starts. */
 export interface Earlier {
   agentId: string;
-  /** Milliseconds from its end. */
+  /** Milliseconds between its end and the start. */
   delayMs: number;
 }
 
@@ -14,52 +26,66 @@ export interface Command {
   args: string[];
 }
 
+/** A run that has not started. */
+export interface Waiting {
+  record: RunRecord;
+  engine: Engine;
+  request: EngineRequest;
+  /** Agents that have to end before it starts. */
+  after: Earlier[];
+  /** The command that creates its session. */
+  createChat?: Command | undefined;
+  /** Spawned by an agent, which keeps its own slot while it waits for this. */
+  isAgents?: boolean | undefined;
+}
+
 export interface SpawnRequest {
   engine: string;
   prompt: string;
+  caller?: Caller | undefined;
   model?: string | undefined;
   timeoutSeconds?: number | undefined;
   systemPrompt?: string | undefined;
   requestId?: string | undefined;
   cwd?: string | undefined;
   access?: Access | undefined;
-  /** In a worktree of its own instead of in the project's directory. */
+  /** Runs in its own worktree instead of the project's directory. */
   isolate?: 'worktree' | undefined;
   /** The worktree of the agent that is continued. */
   worktree?: Worktree | undefined;
-  /** An id reserved beforehand. */
+  /** A reserved id. Default: a new one. */
   agentId?: string | undefined;
-  /** Known beforehand to be unable to start: recorded, never started. */
+  /** Why the run cannot start. It is recorded as failed and never starts. */
   failure?: Failure | undefined;
-  /** The session this one continues, and its last agent as far as we know. */
+  /** The session to continue, and the last known agent in it. */
   continues?: { agentId: string | null; sessionId: string } | undefined;
-  /** In the place of the registered engine of that name. */
+  /** Replaces the registered engine of the same name. */
   as?: CliEngine | undefined;
-  /** The file that this engine is made from; else it has another program. */
+  /** The template of `as`; without one, `as` differs only in its program. */
   template?: string | undefined;
-  /** What lists and logs call it; default: the prompt's first line. */
+  /** Its title in lists and logs. Default: the prompt's first line. */
   task?: string | undefined;
   squad?: Membership | undefined;
-  /** Of a squad whose members have chats. */
+  /** Set for a member of a stateful squad. */
   inChat?: boolean | undefined;
-  /** Its caller has been told of other agents already. */
+  /** Skips the warning about other agents that write in its directory. */
   isWarned?: boolean | undefined;
-  /** Its spawn was counted before: a squad's members are counted at once. */
+  /** Skips the disk and rate limits, which a squad has passed as a whole. */
   isCounted?: boolean | undefined;
-  /** Those that have to end before it starts. */
+  /** Agents that have to end before it starts. */
   after?: Earlier[] | undefined;
-  /** Makes the session that it starts with. */
+  /** The command that creates its session. */
   createChat?: Command | undefined;
 }
 
 export interface Spawned {
   record: RunRecord;
   status: RunStatus;
-  /** The same request id was spawned before; this is that agent. */
+  /** True for the agent that an earlier request with this id spawned. */
   repeated: boolean;
   failure?: Failure;
-  /** Of a repeated one that has ended. */
+  /** The outcome of a repeated spawn that has ended. */
   outcome?: Outcome;
-  /** What its caller should know of other agents. */
+  /** A sentence about other agents, for the caller. */
   warning?: string;
 }

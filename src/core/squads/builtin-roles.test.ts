@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { packageRoot } from '../../testing/documents.ts';
+import { packageRoot } from '../../../test/kit/judges/documents.ts';
 import { RoleRepository } from './role-repository.ts';
 
 const builtin = join(packageRoot, 'agents');
@@ -13,8 +13,8 @@ const { roles, faults } = await new RoleRepository(
 
 const ids = roles.map(({ id }) => id);
 
-/** Places in the roles' files, as `id:line: what`. */
-function places(pattern: RegExp, ...apartFrom: string[]): string[] {
+/** Matches in the roles' files, as `id:line: match`. */
+function matchesOf(pattern: RegExp, ...apartFrom: string[]): string[] {
   return roles.flatMap(({ id, path }) =>
     readFileSync(path, 'utf8')
       .split('\n')
@@ -27,7 +27,7 @@ function places(pattern: RegExp, ...apartFrom: string[]): string[] {
   );
 }
 
-test('there are roles enough, and those that everybody asks for', () => {
+test('there are enough roles, among them the most requested ones', () => {
   expect(faults).toEqual([]);
   expect(ids.length).toBeGreaterThanOrEqual(24);
   for (const id of [
@@ -39,14 +39,14 @@ test('there are roles enough, and those that everybody asks for', () => {
     expect(ids).toContain(id);
 });
 
-test('an id is lower case with hyphens, and the name is the id', () => {
+test('an id is lower case with hyphens, and equals the name', () => {
   for (const { id, name } of roles) {
     expect(id).toMatch(/^[a-z]+(-[a-z]+)*$/);
     expect(name).toBe(id);
   }
 });
 
-test('a head says name and description, perhaps access, and nothing else', () => {
+test('a head has name and description, optionally access, and nothing else', () => {
   for (const { id, path } of roles) {
     const [, head = ''] = readFileSync(path, 'utf8').split(/^---$/m);
     const keys = [...head.matchAll(/^(\w+):/gm)].map(([, key]) => key);
@@ -62,7 +62,7 @@ test('a description has 80 to 240 characters', () => {
   expect(wrong).toEqual([]);
 });
 
-/** Words such as `data-engineer` and `planner`: those that may be ids. */
+/** Words that may be ids, such as `data-engineer` and `planner`. */
 function namedIn(description: string): string[] {
   const lastParts = new Set(ids.map((id) => id.split('-').at(-1) ?? ''));
   return [...description.matchAll(/\b[a-z]+(?:-[a-z]+)*\b/g)]
@@ -74,7 +74,7 @@ function namedIn(description: string): string[] {
     );
 }
 
-test('every role that a description names is there, and is another one', () => {
+test('every role that a description names exists and is a different role', () => {
   expect(namedIn('Ask the chief-architect, a planner or third-party.')).toEqual(
     ['chief-architect', 'planner']
   );
@@ -96,17 +96,17 @@ test('a body has 40 to 120 lines', () => {
   }
 });
 
-test('a body has its place below "# Role" and above "---"', () => {
-  expect(places(/^# .*/g)).toEqual([]);
+test('a body fits between "# Role" and "---"', () => {
+  expect(matchesOf(/^# .*/g)).toEqual([]);
   for (const { id, body } of roles) {
     expect(body, id).not.toMatch(/^(---|===)[-=]*\s*$/m);
     expect((body.match(/^ *(```|~~~)/gm) ?? []).length % 2, id).toBe(0);
   }
 });
 
-test('files are ASCII without tabs, of 100 columns and no blanks at line ends', () => {
-  expect(places(/[^\x20-\x7e]/g)).toEqual([]);
-  expect(places(/ +$/g)).toEqual([]);
+test('files are ASCII without tabs or trailing blanks, up to 100 columns wide', () => {
+  expect(matchesOf(/[^\x20-\x7e]/g)).toEqual([]);
+  expect(matchesOf(/ +$/g)).toEqual([]);
   const long = roles.flatMap(({ id, body }) =>
     body
       .split('\n')
@@ -116,24 +116,24 @@ test('files are ASCII without tabs, of 100 columns and no blanks at line ends', 
   expect(long).toEqual([]);
 });
 
-test('no vendor, no model and nothing of our own machinery is named', () => {
+test('no role names a vendor, a model or a part of troupe', () => {
   const vendors =
     /\b(anthropic|claude|sonnet|opus|haiku|openai|chatgpt|gpt|codex|copilot|gemini|gemma|grok|mistral|codestral|llama|deepseek|qwen|cursor-agent|aider|devin|windsurf)\b/gi;
   const ours =
     /\b(troupe|mcp|squads?|orchestrat\w*|rehearsal|subagents?|sub-agents?|list_roles|start_squad_members|chatId)\b/gi;
-  expect(places(vendors)).toEqual([]);
-  // An editor and a company, in lower case a mark in a list.
-  expect(places(/\bCursor\b/g)).toEqual([]);
-  expect(places(ours)).toEqual([]);
+  expect(matchesOf(vendors)).toEqual([]);
+  // Only with a capital: in lower case, a cursor is a position in a list.
+  expect(matchesOf(/\bCursor\b/g)).toEqual([]);
+  expect(matchesOf(ours)).toEqual([]);
 });
 
-test('no phrase is there that would fit any role', () => {
+test('no role has a phrase that would fit any role', () => {
   const stock =
     /\b(world[- ]class|best[- ]practices?|high[- ]quality|ensure quality|cutting[- ]edge|state[- ]of[- ]the[- ]art|industry[- ]standard|industry[- ]leading|enterprise[- ]grade|production[- ]ready|battle[- ]tested|seamless\w*|leverag(e|es|ing)|holistic\w*|synerg\w+|meticulous\w*|passionate\w*|deep understanding|deep expertise|extensive experience|years of experience|expert in|seasoned|unparalleled|elevate|empower\w*|delve|deliver value|attention to detail|proven track record|you are an? (expert|experienced|senior|highly))\b/gi;
-  expect(places(stock)).toEqual([]);
+  expect(matchesOf(stock)).toEqual([]);
 });
 
-/** Runs of three words. */
+/** All sequences of three words. */
 function shingles(text: string): Set<string> {
   const words = text.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   return new Set(
@@ -143,8 +143,8 @@ function shingles(text: string): Set<string> {
   );
 }
 
-/** Of the shorter text, the share of runs that the other has too. */
-function likeness(one: string, other: string): number {
+/** The share of the shorter text's sequences that the other text has, too. */
+function similarity(one: string, other: string): number {
   const [few, many] = [shingles(one), shingles(other)].sort(
     (a, b) => a.size - b.size
   );
@@ -152,31 +152,31 @@ function likeness(one: string, other: string): number {
   return [...few].filter((run) => many.has(run)).length / few.size;
 }
 
-/** Texts written apart from each other, on such subjects, share some 2 %. */
-const mostAlike = 0.08;
+/** Independent texts on such subjects share about 2 %. */
+const maximumSimilarity = 0.08;
 
 test('no two bodies are alike', () => {
   const pairs = roles
     .flatMap((one, index) =>
       roles.slice(index + 1).map((other) => ({
-        share: likeness(one.body, other.body),
+        share: similarity(one.body, other.body),
         pair: `${one.id} and ${other.id}`
       }))
     )
     .sort((a, b) => b.share - a.share);
   const [worst] = pairs;
-  const said = `${worst?.pair} share ${((worst?.share ?? 1) * 100).toFixed(1)} % of their runs of three words`;
-  console.info(said);
-  expect(worst?.share, said).toBeLessThan(mostAlike);
+  const message = `${worst?.pair} share ${((worst?.share ?? 1) * 100).toFixed(1)} % of their runs of three words`;
+  console.info(message);
+  expect(worst?.share, message).toBeLessThan(maximumSimilarity);
 });
 
-test('a body with every fifth word changed would be found out', () => {
+test('a copy with every fifth word changed is detected', () => {
   for (const { id, body } of roles) {
     const copy = body
       .split(/\s+/)
       .map((word, index) => (index % 5 === 0 ? `other${index}` : word))
       .join(' ');
-    expect(likeness(body, copy), id).toBeGreaterThan(3 * mostAlike);
+    expect(similarity(body, copy), id).toBeGreaterThan(3 * maximumSimilarity);
   }
 });
 
@@ -184,7 +184,7 @@ test('no two descriptions are alike', () => {
   for (const [index, one] of roles.entries())
     for (const other of roles.slice(index + 1))
       expect(
-        likeness(one.description, other.description),
+        similarity(one.description, other.description),
         `${one.id} and ${other.id}`
       ).toBeLessThan(0.25);
 });

@@ -1,15 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import type { CliEngine, Engine, EngineRequest } from '../../plugin.ts';
+import type { CliEngine, Engine, EngineRequest } from '../../plugin/plugin.ts';
 import { type EngineRegistry, labelOf } from '../engines/engine-registry.ts';
-import { readTemplate, type Template } from '../engines/template.ts';
-import { programAt, templateEngine } from '../engines/template-engine.ts';
+import {
+  readTemplate,
+  type Template,
+  type Values
+} from '../engines/template/template.ts';
+import {
+  programAt,
+  type TemplateEngineParts,
+  templateEngine
+} from '../engines/template/template-engine.ts';
 import { HostError } from '../errors.ts';
 import type { Command } from '../runs/spawn-request.ts';
-import { changedSince, type Digests } from '../state/digests.ts';
+import { changedSince, type Digests } from '../state/integrity/digests.ts';
 import type { Role } from './role-file.ts';
-import { defaultEngine, type SquadSettings } from './settings.ts';
+import type { SquadSettings } from './settings.ts';
 
-/** The templates of the settings, read for one call. */
+/** The templates of the settings, as read for one call. */
 export interface Templates {
   run: Template | undefined;
   createChat: Template | undefined;
@@ -17,11 +25,11 @@ export interface Templates {
 
 export interface ChosenEngine {
   engine: Engine;
-  /** When it is not the registered one of its name. */
+  /** Set if it differs from the registered engine of its name. */
   as?: CliEngine;
   template?: string;
   createChat?: Command;
-  /** Why it has no chats to begin or to go on with. */
+  /** Why it can neither start nor continue a chat; undefined if it can. */
   noChats?: string;
 }
 
@@ -39,7 +47,7 @@ export async function readTemplates({
   return { run: await read(run), createChat: await read(createChat) };
 }
 
-/** An agent could have changed it since the user trusted it. */
+/** An agent may have changed the file since the user trusted it. */
 function checkPinned(path: string, pinned: Digests): void {
   const digest = pinned[path];
   if (digest === undefined || !changedSince({ [path]: digest })) return;
@@ -50,16 +58,17 @@ function checkPinned(path: string, pinned: Digests): void {
   );
 }
 
-/** What a member is asked, and what its engine is chosen by. */
-export interface MemberWork extends EngineRequest {
+/** The part of a member's request that decides its engine. */
+interface MemberWork extends EngineRequest {
   task: string;
-  /** Where a program's relative path starts. */
+  /** Relative paths of programs are resolved against this directory. */
   workspace: string;
 }
 
 /**
- * What a member runs on: the template when there is one, else the role's own
- * engine, else that of the settings. A chat is made for members without one.
+ * Chooses the engine of a member: the run template if there is one, else the
+ * role's engine, else the engine of the settings. A stateful member without a
+ * chat also gets the command that creates one.
  * @throws HostError `unknown_engine`, `template_invalid`
  */
 export function chooseEngine(
@@ -69,92 +78,76 @@ export function chooseEngine(
   templates: Templates,
   registry: EngineRegistry
 ): ChosenEngine {
+  const { engineCommand, templateVariables: variables, stateMode } = settings;
+  const { workspace } = work;
   const values = {
-    ...Object.fromEntries(
-      settings.templateVariables.map((name) => [name, process.env[name]])
-    ),
-    STATE_MODE: settings.stateMode,
+    ...Object.fromEntries(variables.map((name) => [name, process.env[name]])),
+    STATE_MODE: stateMode,
     roleId: role.id,
     task: work.task
   };
-  const isNew = settings.stateMode === 'stateful' && !work.sessionId;
-  const given =
+  const isNew = stateMode === 'stateful' && !work.sessionId;
+  const fromSettings =
     isNew && templates.createChat
-      ? chatCommand(templates.createChat, values, work, settings)
+      ? chatCommand(templates.createChat, values, work, engineCommand)
       : undefined;
-  const { createChat: own, ...chosen } = templates.run
+  const template = templates.run;
+  const name = settings.engine;
+  const { createChat: own, ...chosen } = template
     ? fromTemplate(
-        templates.run,
-        { values, isNew, createChat: given },
+        {
+          name,
+          registry,
+          template,
+          engineCommand,
+          workspace,
+          variables,
+          values
+        },
         work,
-        settings,
-        registry
+        isNew,
+        fromSettings
       )
     : fromRegistry(role, work, settings, registry);
-  const createChat = isNew ? (given ?? own) : undefined;
+  const createChat = isNew ? (fromSettings ?? own) : undefined;
   return { ...chosen, ...(createChat ? { createChat } : {}) };
 }
 
-type TemplateValues = Record<string, string | undefined>;
-
 function chatCommand(
   template: Template,
-  values: TemplateValues,
+  values: Values,
   { cwd, workspace }: MemberWork,
-  { engineCommand }: SquadSettings
+  engineCommand: string | undefined
 ): Command {
   const uuid = randomUUID();
-  const given = { ...values, cwd, newChatId: uuid, generatedUuid: uuid };
-  const { command, args } = template.render(given, engineCommand);
+  const allValues = { ...values, cwd, newChatId: uuid, generatedUuid: uuid };
+  const { command, args } = template.render(allValues, engineCommand);
   return { command: programAt(command, workspace), args };
 }
 
-/** The run template's engine; a chat is made first where one is needed. */
+/** The run template's engine, with a command for a new chat if needed. */
 function fromTemplate(
-  template: Template,
-  {
-    values,
-    isNew,
-    createChat
-  }: {
-    values: TemplateValues;
-    isNew: boolean;
-    createChat: Command | undefined;
-  },
+  parts: Omit<TemplateEngineParts, 'awaitsChat'>,
   work: MemberWork,
-  settings: SquadSettings,
-  registry: EngineRegistry
+  isNew: boolean,
+  createChat: Command | undefined
 ): ChosenEngine {
-  const made = (awaitsChat: boolean) =>
-    templateEngine(
-      {
-        name: settings.engine ?? defaultEngine,
-        registry,
-        template,
-        engineCommand: settings.engineCommand,
-        workspace: work.workspace,
-        variables: settings.templateVariables,
-        values,
-        awaitsChat
-      },
-      work
-    );
-  const engine = made(createChat !== undefined);
-  const chosen = { engine, as: engine, template: template.path };
+  const { path: template } = parts.template;
+  const awaitsChat = createChat !== undefined;
+  const engine = templateEngine({ ...parts, awaitsChat }, work);
+  const chosen = { engine, as: engine, template };
   if (!isNew || createChat || engine.takesSessionId) return chosen;
-  if (engine.createChat) {
-    const waiting = made(true);
-    const { command } = engine;
-    return {
-      ...chosen,
-      engine: waiting,
-      as: waiting,
-      createChat: { command, args: engine.createChat }
-    };
+  const { command, createChat: args } = engine;
+  if (!args) {
+    const noChats = `${template} begins no chat: it has no newChatId, and CREATE_CHAT_TEMPLATE_PATH is not set`;
+    return { ...chosen, noChats };
   }
+  const waiting = templateEngine({ ...parts, awaitsChat: true }, work);
   return {
-    ...chosen,
-    noChats: `${template.path} begins no chat: it has no newChatId, and CREATE_CHAT_TEMPLATE_PATH is not set`
+    engine: waiting,
+    as: waiting,
+    template,
+    createChat: { command, args }
   };
 }
 
@@ -193,7 +186,7 @@ function engineOf(
   settings: SquadSettings,
   registry: EngineRegistry
 ): Engine {
-  const name = role.engine ?? settings.engine ?? defaultEngine;
+  const name = role.engine ?? settings.engine ?? settings.defaultEngine;
   const engine = registry.find(name);
   if (engine) return engine;
   const offered = registry.all().map((one) => one.name);

@@ -1,21 +1,20 @@
 import { realpathSync } from 'node:fs';
 import { relative, sep } from 'node:path';
-import type { EngineRequest, Failure } from '../../plugin.ts';
+import type { EngineRequest, Failure } from '../../plugin/plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
-import { resolveDirectory } from '../runs/containment.ts';
-import { chatIdForm } from '../runs/create-chat.ts';
-import { checkForNul, checkTexts } from '../runs/new-record.ts';
-import { shortName } from '../runs/parts.ts';
+import { resolveDirectory } from '../runs/admission/containment.ts';
 import type { RunStore } from '../runs/run-store.ts';
-import { holdersOf } from '../runs/session-turns.ts';
+import { chatIdForm, chatIdWords } from '../runs/sessions/create-chat.ts';
+import { holdersOf } from '../runs/sessions/session-turns.ts';
+import { checkForNul, checkTexts } from '../runs/start/new-record.ts';
+import { shortName } from '../text.ts';
 import {
   type ChosenEngine,
   chooseEngine,
   readTemplates,
   type Templates
 } from './choose-engine.ts';
-import { buildPrompt } from './prompt-builder.ts';
 import type { Role } from './role-file.ts';
 import {
   describeFault,
@@ -24,7 +23,15 @@ import {
   whyWide
 } from './role-repository.ts';
 import type { SquadSettings } from './settings.ts';
-import type { MemberRequest } from './squad-request.ts';
+
+/** A member as its caller requests it. */
+export interface MemberRequest {
+  roleId: string;
+  task: string;
+  cwd?: string | undefined;
+  /** In stateful mode: the chat to continue; null or empty for a new one. */
+  chatId?: string | null | undefined;
+}
 
 export interface PlanningTools {
   roles: RoleRepository;
@@ -32,9 +39,11 @@ export interface PlanningTools {
   store: RunStore;
   workspace: string;
   settings: SquadSettings;
+  /** The next step for a caller that names an unknown role. */
+  unknownRoleHint: string;
 }
 
-/** A member that may start: all that was asked for is there. */
+/** A member that has been checked and may start. */
 export interface PlannedMember extends ChosenEngine {
   agentId: string;
   role: Role;
@@ -44,21 +53,22 @@ export interface PlannedMember extends ChosenEngine {
   cwd: string;
   /** Relative to the workspace, `.` for its root. */
   shownCwd: string;
-  /** The chat that goes on, and the agent that had its last turn. */
+  /** The chat to continue, and the agent that had its last turn. */
   chat?: { id: string; lastAgent: string | null };
-  /** Known beforehand to be unable to run. */
+  /** Set if the member is known to be unable to run. */
   failure?: Failure;
 }
 
 interface Fault {
-  place: string;
+  /** The path of the member in the request. */
+  path: string;
   roleId: string;
   error: HostError;
 }
 
 /**
  * Checks all members before any of them starts.
- * @throws HostError that names every member at fault, with the first one's
+ * @throws HostError that names every invalid member, with the first one's
  *   code: `invalid_input`, `unknown_role`, `cwd_outside`, `cwd_missing`,
  *   `unknown_engine`, `template_invalid`, `no_session`
  */
@@ -76,44 +86,44 @@ export async function planMembers(
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       const { roleId } = request;
-      faults.push({ place: `members.${index}`, roleId, error });
+      faults.push({ path: `members.${index}`, roleId, error });
     }
   if (faults.length > 0) throw refusal(faults);
   return planned;
 }
 
-/** Told with their faults; of the others only the places. */
-const mostTold = 5;
+/** The error describes this many faults and names the paths of the rest. */
+const mostDescribed = 5;
 
 function refusal(faults: Fault[]): HostError {
-  const told = faults.slice(0, mostTold);
-  const places = faults.slice(mostTold).map(({ place }) => place);
+  const described = faults.slice(0, mostDescribed);
+  const paths = faults.slice(mostDescribed).map(({ path }) => path);
   const rest =
-    places.length === 0 ? [] : [`Also at fault: ${places.join(', ')}.`];
-  const [first] = told;
+    paths.length === 0 ? [] : [`Also at fault: ${paths.join(', ')}.`];
+  const [first] = described;
   return new HostError(
     first?.error.code ?? 'invalid_input',
     [
       'Nothing was started.',
-      ...told.map(
-        ({ place, roleId, error }) =>
-          `${place} ("${shortName(roleId, 60)}"): ${error.message}`
+      ...described.map(
+        ({ path, roleId, error }) =>
+          `${path} ("${shortName(roleId, 60)}"): ${error.message}`
       ),
       ...rest
     ].join(' '),
-    [...new Set(told.map(({ error }) => error.hint))].join(' ')
+    [...new Set(described.map(({ error }) => error.hint))].join(' ')
   );
 }
 
 function plan(
-  { roleId, task, cwd: asked, chatId }: MemberRequest,
+  { roleId, task, cwd: requestedCwd, chatId }: MemberRequest,
   list: RoleList,
   templates: Templates,
-  { registry, settings, store, workspace }: PlanningTools
+  { registry, settings, store, workspace, unknownRoleHint }: PlanningTools
 ): PlannedMember {
-  const role = find(roleId, list);
-  checkForNul({ task, cwd: asked });
-  const cwd = resolveDirectory(workspace, asked);
+  const role = find(roleId, list, unknownRoleHint);
+  checkForNul({ task, cwd: requestedCwd });
+  const cwd = resolveDirectory(workspace, requestedCwd);
   const sessionId = chatId || undefined;
   checkTask(task);
   checkChat(sessionId);
@@ -152,7 +162,11 @@ function plan(
   };
 }
 
-function find(roleId: string, { roles, faults, untrusted }: RoleList): Role {
+function find(
+  roleId: string,
+  { roles, faults, untrusted }: RoleList,
+  unknownRoleHint: string
+): Role {
   const fault = faults.find(({ id }) => id === roleId);
   if (fault)
     throw new HostError(
@@ -162,17 +176,17 @@ function find(roleId: string, { roles, faults, untrusted }: RoleList): Role {
     );
   const role = roles.find(({ id }) => id === roleId);
   if (role) return role;
-  const leftOut = untrusted.find(({ id }) => id === roleId);
-  if (leftOut)
+  const excluded = untrusted.find(({ id }) => id === roleId);
+  if (excluded)
     throw new HostError(
       'unknown_role',
-      `The role ${leftOut.path} ${whyWide(leftOut)}: ${leftOut.problem}.`,
+      `The role ${excluded.path} ${whyWide(excluded)}: ${excluded.problem}.`,
       'Use another role, or ask the user.'
     );
   throw new HostError(
     'unknown_role',
     `There is no role "${roleId.slice(0, 100)}".`,
-    'Call list_roles for the ids there are.'
+    unknownRoleHint
   );
 }
 
@@ -189,7 +203,7 @@ function checkChat(chatId: string | undefined): void {
   if (chatId === undefined || chatIdForm.test(chatId)) return;
   throw new HostError(
     'invalid_input',
-    'The chatId has not the form of one: 1 to 256 of A-Z a-z 0-9 . _ : -, and no "-" first.',
+    `${JSON.stringify(shortName(chatId, 60))} is no chatId: it has to be ${chatIdWords}.`,
     'Give a chatId as an earlier answer told it, or leave it out for a new chat.'
   );
 }
@@ -202,7 +216,7 @@ function failureOf({ noChats }: ChosenEngine): Failure | undefined {
   };
 }
 
-/** @throws HostError `no_session` for a chat that only we could know */
+/** @throws HostError `no_session` for an unknown chat with an API */
 function chat(
   id: string,
   { engine }: ChosenEngine,
@@ -216,27 +230,59 @@ function chat(
 }
 
 /**
- * An API remembers nothing: its chats are the turns on our disk, each named
- * after its first agent. One that was no member, or failed, knows no role.
+ * APIs keep no chats: a chat is the recorded turns, named after the first
+ * agent. It contains the role only if that agent is a squad member that has not
+ * failed.
+ * @throws HostError `no_session` for any other id
  */
 function checkOwnChat(id: string, engine: string, store: RunStore): void {
   const record = store.recordOf(id);
-  const its = record?.engine === engine ? record.session_id : null;
-  const beginner = its === null ? undefined : store.recordOf(its);
-  const begun = its === null ? undefined : store.outcomeOf(its);
+  const chatId = record?.engine === engine ? record.session_id : null;
+  const firstRecord = chatId === null ? undefined : store.recordOf(chatId);
+  const firstOutcome = chatId === null ? undefined : store.outcomeOf(chatId);
   const isChat =
-    beginner?.in_chat && (begun?.status ?? 'completed') === 'completed';
-  if (its === id && isChat) return;
+    firstRecord?.in_chat &&
+    (firstOutcome?.status ?? 'completed') === 'completed';
+  if (chatId === id && isChat) return;
   throw new HostError(
     'no_session',
     `There is no chat "${id}" with ${engine} in this workspace.`,
     isChat
-      ? `That agent had a later turn: give the chat's own chatId, "${its}".`
+      ? `That agent had a later turn: give the chat's own chatId, "${chatId}".`
       : 'Leave chatId out for a new chat.'
   );
 }
 
 function shown(workspace: string, cwd: string): string {
-  const between = relative(realpathSync(workspace), cwd);
-  return between === '' ? '.' : between.split(sep).join('/');
+  const path = relative(realpathSync(workspace), cwd);
+  return path === '' ? '.' : path.split(sep).join('/');
+}
+
+/** Whether a member has a chat. An existing chat contains its role. */
+type ChatState = 'none' | 'new' | 'existing';
+
+const footer = `---
+
+# Setup & Reporting Rules
+
+If you notice any setup or environment problems that prevent you from completing your task,
+you MUST clearly report them as SETUP / ENVIRONMENT ISSUES.
+
+Explain what you observed and suggest specific steps for the human to fix.
+Do not pretend the task succeeded if the environment blocks you.`;
+
+/**
+ * The prompt of a member: its role, its task and how to report, byte for byte
+ * as in docs/squads.md. An existing chat contains the role already.
+ */
+export function buildPrompt(
+  roleBody: string,
+  task: string,
+  chat: ChatState
+): string {
+  const role = ['# Role', roleBody, '---'];
+  const heading = chat === 'new' ? '# Initial Task' : '# Task';
+  return [...(chat === 'existing' ? [] : role), heading, task, footer].join(
+    '\n\n'
+  );
 }

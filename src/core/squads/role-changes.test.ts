@@ -11,20 +11,20 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
 import { RoleRepository } from './role-repository.ts';
 
 let workspace: TempWorkspace;
 let roles: RoleRepository;
-/** Ids of the faults in the order in which they were told. */
-let told: string[];
+/** Ids of the faults in the order in which they were reported. */
+let reported: string[];
 
 beforeEach(() => {
   workspace = createTempWorkspace();
-  told = [];
+  reported = [];
   const [builtin = '', own = ''] = ['package', 'agents'].map(at);
   for (const directory of [builtin, own]) mkdirSync(directory);
-  roles = new RoleRepository({ builtin, own }, ({ id }) => told.push(id));
+  roles = new RoleRepository({ builtin, own }, ({ id }) => reported.push(id));
 });
 
 afterEach(() => workspace.remove());
@@ -38,13 +38,13 @@ async function bodies(): Promise<Record<string, string>> {
   return Object.fromEntries(list.roles.map(({ id, body }) => [id, body]));
 }
 
-/** As a file looks that nobody has touched for a day. */
+/** Sets the times of a file that has not changed for a day. */
 function aged(file: string): void {
   const yesterday = new Date(Date.now() - 86_400_000);
   utimesSync(file, yesterday, yesterday);
 }
 
-test('files that come, change and go count at the next look', async () => {
+test('added, changed and removed files count at the next call', async () => {
   expect(await bodies()).toEqual({});
   const file = workspace.write('agents/a.md', 'One.');
   workspace.write('agents/b.md', 'Stays.');
@@ -59,7 +59,7 @@ test('files that come, change and go count at the next look', async () => {
   expect(await bodies()).toEqual({});
 });
 
-test('no change is missed, however fast and of whatever size', async () => {
+test('no change is missed, however fast and whatever its size', async () => {
   const file = at('agents/a.md');
   for (let round = 1000; round < 1500; round += 1) {
     writeFileSync(file, `Round ${round}.`);
@@ -77,53 +77,53 @@ test('a change that keeps size and time of the file counts', async () => {
   expect(await bodies()).toEqual({ a: 'Two.' });
 });
 
-test('another file put in the place of one counts', async () => {
+test('a replaced file counts', async () => {
   workspace.write('agents/a.md', 'One.');
   expect(await bodies()).toEqual({ a: 'One.' });
   renameSync(workspace.write('draft', 'Two.'), at('agents/a.md'));
   expect(await bodies()).toEqual({ a: 'Two.' });
 });
 
-test('a fault is told once for each state of its file', async () => {
+test('a fault is reported once for each state of its file', async () => {
   workspace.write('agents/a.md', broken);
   workspace.write('agents/b.md', 'Fine.');
   for (const _ of Array(3)) expect(await bodies()).toEqual({ b: 'Fine.' });
-  expect(told).toEqual(['a']);
+  expect(reported).toEqual(['a']);
   workspace.write('agents/a.md', `${broken}More.`);
   await bodies();
   await bodies();
-  expect(told).toEqual(['a', 'a']);
+  expect(reported).toEqual(['a', 'a']);
 });
 
-test('touching a broken file does not tell its fault again', async () => {
+test('touching a broken file does not report its fault again', async () => {
   const file = workspace.write('agents/a.md', broken);
   await bodies();
   aged(file);
   await bodies();
-  expect(told).toEqual(['a']);
+  expect(reported).toEqual(['a']);
 });
 
-test('a fault mended is gone, and told again when it comes back', async () => {
+test('a repaired fault is gone, and is reported again when it comes back', async () => {
   workspace.write('agents/a.md', broken);
   expect((await roles.all()).faults).toHaveLength(1);
-  workspace.write('agents/a.md', 'Mended.');
+  workspace.write('agents/a.md', 'Repaired.');
   expect(await roles.all()).toMatchObject({
-    roles: [{ id: 'a', body: 'Mended.' }],
+    roles: [{ id: 'a', body: 'Repaired.' }],
     faults: []
   });
   workspace.write('agents/a.md', broken);
   expect((await roles.all()).faults).toHaveLength(1);
-  expect(told).toEqual(['a', 'a']);
+  expect(reported).toEqual(['a', 'a']);
 });
 
-test('of calls side by side, one tells a fault', async () => {
+test('concurrent calls report a fault once', async () => {
   workspace.write('agents/a.md', broken);
   const lists = await Promise.all([roles.all(), roles.all(), roles.all()]);
   for (const { faults } of lists) expect(faults).toHaveLength(1);
-  expect(told).toEqual(['a']);
+  expect(reported).toEqual(['a']);
 });
 
-test('who changes an answer changes no later one', async () => {
+test('changing a result does not change later results', async () => {
   workspace.write('agents/a.md', 'One.');
   const first = await roles.all();
   for (const role of first.roles) role.body = 'Spoiled.';

@@ -6,7 +6,7 @@ const yaml = await loadYaml();
 
 const roleFrom = (text: string, id = 'tester') => parseRole(id, text, yaml);
 
-/** A role whose head is this. */
+/** A role with this head. */
 const withHead = (head: string) => roleFrom(`---\n${head}\n---\nTest it.\n`);
 
 function problemOf(text: string, id?: string): string {
@@ -18,7 +18,7 @@ function problemOf(text: string, id?: string): string {
   return 'no problem';
 }
 
-test('a head gives name and description, and the rest is the body', () => {
+test('a head has name and description, and the rest is the body', () => {
   const text = [
     '---',
     'name: Tester',
@@ -66,7 +66,7 @@ test.each([
   });
 });
 
-test('Windows line ends, a byte order mark and blanks behind "---" change nothing', () => {
+test('Windows line ends, a byte order mark and blanks after "---" change nothing', () => {
   const text =
     '\uFEFF---  \r\nname: Tester\r\naccess: write\r\n---\t\r\n\r\nYou test.\r\nTwice.\r\n';
   expect(roleFrom(text)).toEqual({
@@ -78,7 +78,7 @@ test('Windows line ends, a byte order mark and blanks behind "---" change nothin
   });
 });
 
-test('lines "---" in the body stay there', () => {
+test('lines "---" in the body are kept', () => {
   expect(roleFrom('---\nname: T\n---\nOne.\n\n---\n\nTwo.\n---\n').body).toBe(
     'One.\n\n---\n\nTwo.\n---'
   );
@@ -87,7 +87,7 @@ test('lines "---" in the body stay there', () => {
   );
 });
 
-test('only a line of its own closes the head', () => {
+test('only a "---" on its own line closes the head', () => {
   const { description, body } = withHead(
     'description: |\n  a\n  ---\n  ---- b\nname: x --- y\nz: "a\u2028---\u2028b"'
   );
@@ -95,11 +95,11 @@ test('only a line of its own closes the head', () => {
   expect(body).toBe('Test it.');
 });
 
-test('a head may end with the file', () => {
+test('a head may end at the end of the file', () => {
   expect(roleFrom('---\nname: T\n---')).toMatchObject({ name: 'T', body: '' });
 });
 
-test('numbers, dates and yes are the texts that were written', () => {
+test('numbers, dates and yes are kept as written', () => {
   const head =
     'name: 007\ndescription: 2024-01-31\nmodel: 4.10\nengine: yes\naccess: "read"';
   expect(withHead(head)).toEqual({
@@ -121,11 +121,11 @@ test.each([
   'description: >-\n  One line,\n  another,\n\n  and a third.',
   'description: One line,\n  another,\n\n  and a third.',
   'description: "One line,\\n\\tanother,\\r\\n and a third.  "'
-])('a description of several lines becomes one: %j', (head) => {
+])('a multi-line description becomes one line: %j', (head) => {
   expect(withHead(head).description).toBe('One line, another, and a third.');
 });
 
-test('the model "inherit" of other programs is none', () => {
+test('the model "inherit" of other programs means no model', () => {
   expect(withHead('model: inherit')).not.toHaveProperty('model');
 });
 
@@ -137,34 +137,30 @@ test.each([
     'at line 3, column 7; a text with ": " in it has to stand in quotes'
   ],
   ['a tab for indentation', '---\nname:\n\t- x\n---\n', 'Tabs'],
-  [
-    'a key that is there twice',
-    '---\naccess: read\naccess: full\n---\n',
-    'uni'
-  ],
+  ['a duplicate key', '---\naccess: read\naccess: full\n---\n', 'uni'],
   ['an open quote', '---\nname: "x\n---\n', 'quote'],
   ['a list', '---\n- name: x\n---\n', 'no list of keys and values'],
   ['a sentence', '---\nJust words\n---\n', 'no list of keys and values'],
   ['two documents', '---\nname: x\n...\nname: y\n---\n', 'multiple documents'],
-  ['an access there is not', '---\naccess: all\n---\n', 'read, write, full'],
+  ['an unknown access', '---\naccess: all\n---\n', 'read, write, full'],
   ['an access in capitals', '---\naccess: Read\n---\n', 'read, write, full'],
   ['a list of access', '---\naccess: [read]\n---\n', '"access" is no text'],
   ['a list for a name', '---\nname: [a, b]\n---\n', '"name" is no text'],
   ['keys for a description', '---\ndescription: {a: b}\n---', '"description"'],
   ['a list for a model', '---\nmodel:\n  - a\n---\n', '"model" is no text'],
   ['bytes for a name', '---\nname: !!binary aGk=\n---\n', '"name" is no text'],
-  ['an anchor that is not there', '---\nname: *x\n---\n', 'alias'],
+  ['an alias without an anchor', '---\nname: *x\n---\n', 'alias'],
   ['a NUL character', '---\nname: x\n---\nYou\0 test.', 'NUL'],
   ['UTF-16', 'a\0b\0', 'NUL']
-])('%s is a fault that says so', (_, text, problem) => {
+])('%s is a fault with a description', (_, text, problem) => {
   expect(problemOf(text)).toContain(problem);
 });
 
-test('an id that a program would take for a flag is a fault', () => {
+test('an id that looks like a flag is a fault', () => {
   expect(problemOf('You test.', '-rf')).toContain('begins with "-"');
 });
 
-test('keys that reach for the prototype reach nothing', () => {
+test('keys named like the prototype have no effect', () => {
   const role = withHead(
     '__proto__: {access: full, model: m}\nconstructor: {name: x}\nname: T'
   );
@@ -176,7 +172,7 @@ test('keys that reach for the prototype reach nothing', () => {
   });
 });
 
-test('tags make nothing but text', () => {
+test('tags produce only text', () => {
   const head =
     'name: !!js/function "() => 1"\ndescription: !!python/object/apply:os.system ls\nmodel: !!int 3';
   expect(withHead(head)).toMatchObject({
@@ -196,21 +192,21 @@ const levels = 'abcdefghi'
 
 test.each([
   ['aliases of aliases', levels.join('\n'), 'alias'],
-  ['a thousand lists in one another', `name: ${'['.repeat(9000)}`, ''],
-  ['a thousand points in one another', `name:\n${'- '.repeat(9000)}`, ''],
-  ['a thousand keys in one another', `a: ${'{a: '.repeat(4000)}`, ''],
+  ['thousands of nested lists', `name: ${'['.repeat(9000)}`, ''],
+  ['thousands of nested items', `name:\n${'- '.repeat(9000)}`, ''],
+  ['thousands of nested keys', `a: ${'{a: '.repeat(4000)}`, ''],
   [
     'a million keys',
     Array.from({ length: 1_000_000 }, (_, index) => `k${index}: v`).join('\n'),
     'longer than 20000 characters'
   ]
-])('%s are a fault, told at once', (_, head, problem) => {
-  const told = problemOf(`---\n${head}\n---\nTest it.`);
-  expect(told).not.toBe('no problem');
-  expect(told).toContain(problem);
+])('%s are a fault, found at once', (_, head, problem) => {
+  const found = problemOf(`---\n${head}\n---\nTest it.`);
+  expect(found).not.toBe('no problem');
+  expect(found).toContain(problem);
 });
 
-test('whatever a file holds, it is a role or a fault that says why', () => {
+test('any file is either a role or a fault with a description', () => {
   const line = fc.oneof(
     fc.constantFrom('---', '--- ', 'name: x', '- a', 'access: read', '\t', ''),
     fc.string({ unit: 'binary', maxLength: 30 })

@@ -1,47 +1,51 @@
-import type { Access } from '../../plugin.ts';
-import { messageOf } from '../errors.ts';
+import { readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Access } from '../../plugin/plugin.ts';
+import { errnoOf, HostError, messageOf } from '../errors.ts';
+import { leadsOut } from '../runs/admission/containment.ts';
+import { collapseWhitespace } from '../text.ts';
 
-/** A brief that is put in front of a task. */
+/** A brief that precedes a task in a prompt. */
 export interface Role {
   /** The file's name without `.md`. */
   id: string;
-  /** For people; the id when the file names none. */
+  /** The display name; the id if the file has none. */
   name: string;
-  /** Helps to choose; empty when the file has none. One line. */
+  /** One line that helps to choose a role; empty if the file has none. */
   description: string;
-  /** What the agent is told, trimmed at both ends. */
+  /** The text for the agent, trimmed at both ends. */
   body: string;
   model?: string;
   engine?: string;
   access?: Access;
 }
 
-/** Parses the YAML of a role's head; throws what is wrong with it. */
+/** Parses the YAML of a role's head, or throws an error that describes it. */
 export type ParseYaml = (text: string) => unknown;
 
-/** In characters. The parser's time grows with the square of the keys. */
+/** In characters; the parser takes quadratic time in the number of keys. */
 const longestHead = 20_000;
 
 /**
- * A role from its file: a head of YAML between two lines `---`, if there is
- * one, and the body. Keys that are not ours are passed over.
- * @throws Error that says what is wrong with the file
+ * Parses a role file: an optional YAML head between two lines `---`, and the
+ * body. Unknown keys are ignored.
+ * @throws Error that describes the problem
  */
 export function parseRole(id: string, text: string, parse: ParseYaml): Role {
   if (id.startsWith('-')) throw new Error('its name begins with "-"');
   if (text.includes('\0')) throw new Error('it holds a NUL character');
   const { head, body } = split(text.replace(/^\uFEFF/, ''));
   const keys = head === undefined ? {} : keysOf(head, parse);
-  const name = oneLine(textOf(keys, 'name') ?? '');
+  const name = collapseWhitespace(textOf(keys, 'name') ?? '');
   const model = textOf(keys, 'model');
   const engine = textOf(keys, 'engine');
   const access = accessOf(keys);
   return {
     id,
     name: name === '' ? id : name,
-    description: oneLine(textOf(keys, 'description') ?? ''),
+    description: collapseWhitespace(textOf(keys, 'description') ?? ''),
     body: body.trim(),
-    // In briefs written for other programs: the one of the session.
+    // Briefs for other programs write "inherit" for the session's model.
     ...(model === undefined || model === 'inherit' ? {} : { model }),
     ...(engine === undefined ? {} : { engine }),
     ...(access === undefined ? {} : { access })
@@ -49,8 +53,8 @@ export function parseRole(id: string, text: string, parse: ParseYaml): Role {
 }
 
 /**
- * Costs start-up time, so it is loaded for the first role. What it gives are
- * texts as they were written: a model named 4.10 is not 4.1.
+ * Imported for the first role, because the import would slow down each start.
+ * All values are strings as written: a model named 4.10 is not 4.1.
  */
 export async function loadYaml(): Promise<ParseYaml> {
   const { parse } = await import('yaml');
@@ -77,7 +81,7 @@ function split(text: string): { head?: string; body: string } {
 function keysOf(head: string, parse: ParseYaml): Record<string, unknown> {
   if (head.length > longestHead)
     throw new Error(`its head is longer than ${longestHead} characters`);
-  // With the line of "---", the parser counts lines as an editor does.
+  // The line break replaces "---", so that line numbers match an editor's.
   const found = parsed(`\n${head}`, parse);
   if (found === null || found === undefined) return {};
   if (typeof found !== 'object' || Array.isArray(found))
@@ -89,12 +93,12 @@ function parsed(head: string, parse: ParseYaml): unknown {
   try {
     return parse(head);
   } catch (error) {
-    const [said = ''] = messageOf(error).split('\n');
-    // Many briefs have such a description, which other programs let pass.
-    const hint = /nested mappings/i.test(said)
+    const [message = ''] = messageOf(error).split('\n');
+    // Many briefs have a colon in the description, which other programs accept.
+    const hint = /nested mappings/i.test(message)
       ? '; a text with ": " in it has to stand in quotes'
       : '';
-    throw new Error(`${said.replace(/:$/, '')}${hint}`);
+    throw new Error(`${message.replace(/:$/, '')}${hint}`);
   }
 }
 
@@ -110,17 +114,135 @@ function textOf(
   return text === '' ? undefined : text;
 }
 
-/** What limits an agent is never passed over. */
+/** An invalid access is never ignored, because it limits the agent. */
 function accessOf(keys: Record<string, unknown>): Access | undefined {
-  const asked = textOf(keys, 'access');
-  if (asked === undefined) return undefined;
-  const access = accesses.find((known) => known === asked);
+  const requested = textOf(keys, 'access');
+  if (requested === undefined) return undefined;
+  const access = accesses.find((known) => known === requested);
   if (access) return access;
   throw new Error(`its "access" must be one of ${accesses.join(', ')}`);
 }
 
 const accesses: Access[] = ['read', 'write', 'full'];
 
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, ' ').trim();
+export interface RoleLocation {
+  id: string;
+  path: string;
+  from: 'built-in' | 'workspace';
+  /** True if it overrides a built-in role of the same id. */
+  replacesBuiltIn: boolean;
+}
+
+export interface RoleDirectories {
+  /** The package's directory. */
+  builtin: string;
+  /** The workspace's directory: adds roles and overrides built-in ones. */
+  own: string;
+  /** Links in `own` must stay inside this directory. Default: `own` itself. */
+  within?: string;
+}
+
+/** In bytes. A larger file is no brief, and would be read on each change. */
+const largestFile = 1_000_000;
+
+/** The coarsest timestamps of a file system: changes in it look the same. */
+const clockMs = 2000;
+
+/** The files in effect, sorted by id. A missing directory has none. */
+export function locationsIn(directories: RoleDirectories): RoleLocation[] {
+  const { builtin, own } = directories;
+  checkDirectory(directories);
+  const found = new Map<string, RoleLocation>();
+  for (const [from, directory] of [
+    ['built-in', builtin],
+    ['workspace', own]
+  ] as const)
+    for (const id of idsIn(directory)) {
+      const path = join(directory, `${id}.md`);
+      const before = found.get(id);
+      // In the package's own project, both are the same directory.
+      if (before?.path === path) continue;
+      found.set(id, { id, path, from, replacesBuiltIn: before !== undefined });
+    }
+  return [...found.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** @throws HostError `config_invalid` for a link that leads out of `within` */
+export function checkDirectory({ own, within = own }: RoleDirectories): void {
+  if (!leadsOut(within, own)) return;
+  throw new HostError(
+    'config_invalid',
+    `The roles in ${own} are not read: it is a link that leads outside the workspace.`,
+    'The user has to put the files into the workspace, or to name the directory itself with AGENTS_DIRECTORY_PATH.'
+  );
+}
+
+/** Why a directory cannot hold roles; undefined if it can or is missing. */
+export function directoryProblem(directory: string): string | undefined {
+  try {
+    if (statSync(directory).isDirectory()) return undefined;
+    return 'it is no directory';
+  } catch (error) {
+    if (errnoOf(error) === 'ELOOP')
+      return 'it is a link that leads in a circle';
+    return undefined;
+  }
+}
+
+/** The location of a role of the workspace. */
+export function locationOf(
+  id: string,
+  { own }: RoleDirectories,
+  replacesBuiltIn: boolean
+): RoleLocation {
+  const path = join(own, `${id}.md`);
+  return { id, path, from: 'workspace', replacesBuiltIn };
+}
+
+export function idsIn(directory: string): string[] {
+  return namesIn(directory)
+    .filter((name) => /^[^.].*\.md$/.test(name) && !/^readme\.md$/i.test(name))
+    .map((name) => name.slice(0, -'.md'.length));
+}
+
+/** The built-in role that a role of the workspace overrides. */
+export function builtInOf(
+  { id, replacesBuiltIn }: RoleLocation,
+  { builtin }: RoleDirectories
+): RoleLocation | undefined {
+  if (!replacesBuiltIn) return undefined;
+  const path = join(builtin, `${id}.md`);
+  return { id, path, from: 'built-in', replacesBuiltIn: false };
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    const code = errnoOf(error);
+    if (['ENOENT', 'ENOTDIR', 'ELOOP'].includes(code ?? '')) return [];
+    // It may override any built-in role, so none of them can be used.
+    throw new HostError(
+      'config_invalid',
+      `The roles in ${directory} cannot be read (${code ?? messageOf(error)}).`,
+      'The user has to make that directory readable, or to name another with AGENTS_DIRECTORY_PATH.'
+    );
+  }
+}
+
+/**
+ * A value that changes with the file; undefined if the file changed too
+ * recently for its timestamps to show the next change.
+ * @throws Error if a role cannot be read from the path
+ */
+export function fileMark(path: string): string | undefined {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (!file) throw new Error('it is a link that leads nowhere');
+  // Reading a pipe, for example, would never end.
+  if (!file.isFile()) throw new Error('it is no regular file');
+  if (file.size > largestFile)
+    throw new Error(`it is larger than ${largestFile} bytes`);
+  const { ino, size, mtimeMs, ctimeMs } = file;
+  const isFresh = Date.now() - Math.max(mtimeMs, ctimeMs) < clockMs;
+  return isFresh ? undefined : [ino, size, mtimeMs, ctimeMs].join(' ');
 }

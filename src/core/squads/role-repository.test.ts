@@ -12,7 +12,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
 import {
   describeFault,
   type RoleFault,
@@ -21,14 +21,14 @@ import {
 
 let workspace: TempWorkspace;
 let roles: RoleRepository;
-/** Faults in the order in which they were told. */
-let told: RoleFault[];
+/** Faults in the order in which they were reported. */
+let reported: RoleFault[];
 
 beforeEach(() => {
   workspace = createTempWorkspace();
   workspace.write('package/architect.md', role('Architect', 'You decide.'));
   workspace.write('package/tester.md', role('Tester', 'You test.'));
-  told = [];
+  reported = [];
   roles = repository('agents');
 });
 
@@ -39,7 +39,7 @@ const at = (name: string) => join(workspace.path, name);
 function repository(own: string): RoleRepository {
   return new RoleRepository(
     { builtin: at('package'), own: at(own), within: workspace.path },
-    (fault) => told.push(fault)
+    (fault) => reported.push(fault)
   );
 }
 
@@ -63,7 +63,7 @@ async function faults(): Promise<string[]> {
   );
 }
 
-test('the roles of the package and of the workspace come by id', async () => {
+test('the roles of the package and of the workspace are sorted by id', async () => {
   workspace.write('agents/zoologist.md', 'You know animals.');
   workspace.write('agents/baker.md', role('Baker', 'You bake.'));
   const { roles: found, faults } = await roles.all();
@@ -85,7 +85,7 @@ test('the roles of the package and of the workspace come by id', async () => {
   expect(faults).toEqual([]);
 });
 
-test('a role of the workspace takes the place of the built-in one', async () => {
+test('a role of the workspace overrides the built-in one', async () => {
   workspace.write('agents/tester.md', role('Our tester', 'You test ours.'));
   const { roles: found } = await roles.all();
   expect(found.map(({ id }) => id)).toEqual(['architect', 'tester']);
@@ -100,7 +100,7 @@ test('a role of the workspace takes the place of the built-in one', async () => 
   expect(await bodyOf('tester')).toBe('You test.');
 });
 
-test('a broken file hides itself only, and the built-in role it replaces', async () => {
+test('a broken file hides only itself and the built-in role that it overrides', async () => {
   workspace.write('agents/tester.md', broken);
   workspace.write('agents/baker.md', role('Baker', 'You bake.'));
   const list = await roles.all();
@@ -122,7 +122,7 @@ test('a broken file hides itself only, and the built-in role it replaces', async
   );
 });
 
-test('another directory takes the place of the workspace’s', async () => {
+test('another directory replaces the default one', async () => {
   workspace.write('agents/baker.md', 'You bake.');
   workspace.write('team/roles/cook.md', 'You cook.');
   expect(await ids(repository('team/roles'))).toEqual([
@@ -132,7 +132,7 @@ test('another directory takes the place of the workspace’s', async () => {
   ]);
 });
 
-test('where both directories are one, each role is there once, as built in', async () => {
+test('if both directories are the same, each role is listed once, as built-in', async () => {
   const { roles: found } = await repository('package').all();
   expect(
     found.map(({ id, from, replacesBuiltIn }) => [id, from, replacesBuiltIn])
@@ -142,21 +142,40 @@ test('where both directories are one, each role is there once, as built in', asy
   ]);
 });
 
-test('a directory that is not there, or is a file, has no roles', async () => {
+test('a missing directory has no roles', async () => {
   expect(await ids()).toEqual(['architect', 'tester']);
-  workspace.write('agents', 'not a directory');
-  expect(await ids()).toEqual(['architect', 'tester']);
+  expect(reported).toEqual([]);
 });
 
-test('a directory that cannot be read is an error: it might replace any role', async () => {
-  symlinkSync(at('agents'), at('agents'));
-  await expect(roles.all()).rejects.toMatchObject({
-    code: 'config_invalid',
-    message: `The roles in ${at('agents')} cannot be read (ELOOP).`
-  });
-});
+test.each([
+  [
+    'a file',
+    () => workspace.write('agents', 'no directory'),
+    'is no directory'
+  ],
+  ['a pipe', () => execFileSync('mkfifo', [at('agents')]), 'is no directory'],
+  [
+    'a link to itself',
+    () => symlinkSync(at('agents'), at('agents')),
+    'in a circle'
+  ]
+])(
+  '%s in place of the directory is reported once and hides no built-in role',
+  async (_, put, words) => {
+    put();
+    expect(await ids()).toEqual(['architect', 'tester']);
+    expect(await ids()).toEqual(['architect', 'tester']);
+    const [one = '', ...more] = reported.map(describeFault);
+    expect(one).toContain(`${at('agents')}: it`);
+    expect(one).toContain(words);
+    expect(more).toEqual([]);
+    rmSync(at('agents'));
+    workspace.write('agents/baker.md', role('Baker', 'You bake.'));
+    expect(await ids()).toEqual(['architect', 'baker', 'tester']);
+  }
+);
 
-test('README.md, hidden files, other names and folders within are no roles', async () => {
+test('README.md, hidden files, other names and subfolders are no roles', async () => {
   for (const name of ['README.md', 'readme.md', '.hidden.md', '.md', '._x.md'])
     workspace.write(`agents/${name}`, broken);
   for (const name of [
@@ -168,10 +187,10 @@ test('README.md, hidden files, other names and folders within are no roles', asy
   ])
     workspace.write(`agents/${name}`, broken);
   expect(await ids()).toEqual(['architect', 'tester']);
-  expect(told).toEqual([]);
+  expect(reported).toEqual([]);
 });
 
-test('an id may be any name of a file that is no flag', async () => {
+test('an id may be any file name that is not a flag', async () => {
   const names = ['Größe 1', '役割', 'a.b', '🎭', '$(x)'];
   for (const name of names) workspace.write(`agents/${name}.md`, 'You test.');
   workspace.write('agents/--flag.md', 'You test.');
@@ -181,7 +200,7 @@ test('an id may be any name of a file that is no flag', async () => {
   expect(await faults()).toEqual(['--flag: its name begins with "-"']);
 });
 
-test('what is no file that can be read is a fault, and the others load', async () => {
+test('an unreadable file is a fault, and the rest load', async () => {
   mkdirSync(at('agents/folder.md'), { recursive: true });
   symlinkSync(at('nowhere'), at('agents/dangling.md'));
   symlinkSync('loop.md', at('agents/loop.md'));
@@ -198,10 +217,10 @@ test('what is no file that can be read is a fault, and the others load', async (
     'pipe: it is no regular file'
   ]);
   expect(await ids()).toEqual(['architect', 'tester']);
-  expect(told).toHaveLength(6);
+  expect(reported).toHaveLength(6);
 });
 
-test('a file that may not be read is a fault until it may', async () => {
+test('a file without read permission is a fault until it has it', async () => {
   const file = workspace.write('agents/secret.md', 'You know.');
   const everyone = [dirname(workspace.path), workspace.path];
   for (const directory of everyone) chmodSync(directory, 0o755);
@@ -216,10 +235,10 @@ test('a file that may not be read is a fault until it may', async () => {
   }
   chmodSync(file, 0o644);
   expect(await bodyOf('secret')).toBe('You know.');
-  expect(told.map(({ id }) => id)).toEqual(['secret']);
+  expect(reported.map(({ id }) => id)).toEqual(['secret']);
 });
 
-test('a role that is a link out of the workspace is a fault, and its words stay there', async () => {
+test('a role that is a link out of the workspace is a fault and is not read', async () => {
   const secret = join(workspace.home, 'secret.md');
   writeFileSync(secret, 'Words of the user.');
   mkdirSync(at('agents'));
@@ -238,7 +257,7 @@ test('a directory of roles that is a link out of the workspace is not listed', a
   });
 });
 
-test('a link to a file of the workspace is that file', async () => {
+test('a link to a file of the workspace is followed', async () => {
   const target = workspace.write('elsewhere/brief.txt', 'One.');
   mkdirSync(at('agents'));
   symlinkSync(target, at('agents/linked.md'));

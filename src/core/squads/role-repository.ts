@@ -1,24 +1,28 @@
 import { lstatSync } from 'node:fs';
 import { errnoOf, messageOf } from '../errors.ts';
-import { leadsOut } from '../runs/containment.ts';
-import { readRegular } from '../state/regular-file.ts';
-import { loadYaml, type ParseYaml, parseRole, type Role } from './role-file.ts';
+import { leadsOut } from '../runs/admission/containment.ts';
+import { readRegular } from '../state/files/regular-file.ts';
 import {
   builtInOf,
-  markOf,
-  type Place,
-  placesIn,
-  type RoleDirectories
-} from './role-places.ts';
+  directoryProblem,
+  fileMark,
+  loadYaml,
+  locationsIn,
+  type ParseYaml,
+  parseRole,
+  type Role,
+  type RoleDirectories,
+  type RoleLocation
+} from './role-file.ts';
 
-export interface LocatedRole extends Role, Place {}
+export interface LocatedRole extends Role, RoleLocation {}
 
-/** A role file that cannot be used. */
-export interface RoleFault extends Place {
+/** A role file that cannot be used; with an empty id, the whole directory. */
+export interface RoleFault extends RoleLocation {
   problem: string;
 }
 
-/** All by id. */
+/** Sorted by id. */
 export interface RoleList {
   roles: LocatedRole[];
   faults: RoleFault[];
@@ -29,26 +33,25 @@ export interface RoleList {
 /** Whether the user trusts a role file with this text. */
 export type TrustsRole = (path: string, text: string) => boolean;
 
-/** What a file was when it was looked at last. */
-interface Known extends Judged {
-  /** Changes whenever the file does; without it, only reading can tell. */
-  mark: string | undefined;
-  /** Undefined when it could not be read. */
-  text: string | undefined;
-}
-
-interface Judged {
+interface Parsed {
   role?: Role;
   problem?: string;
 }
 
-/** In characters: YAML's errors may quote what they found. */
+/** A file as it was last read. */
+interface Known extends Parsed {
+  /** Changes with the file; if undefined, the file has to be read again. */
+  mark: string | undefined;
+  /** Undefined if it could not be read. */
+  text: string | undefined;
+}
+
+/** In characters; YAML errors may quote the file. */
 const longestProblem = 300;
 
 /**
- * The roles there are, read from their files. A file is read again when it
- * has changed, and one that cannot be used hides no other; a built-in role
- * does not come back because the file that replaces it is broken.
+ * The available roles. A file is read again when it has changed. A broken file
+ * hides no other role, except for the built-in role that it overrides.
  */
 export class RoleRepository {
   readonly directories: RoleDirectories;
@@ -56,11 +59,12 @@ export class RoleRepository {
   readonly #trusts: TrustsRole;
   #parse: ParseYaml | undefined;
   #known = new Map<string, Known>();
+  #directoryProblem: string | undefined;
 
   /**
    * @param onFault called once for every broken state of a file
-   * @param trusts asked for roles of the workspace that take the place of a
-   *   built-in one, or ask for full access
+   * @param trusts called for roles of the workspace that override a built-in
+   *   one or request full access
    */
   constructor(
     directories: RoleDirectories,
@@ -76,40 +80,52 @@ export class RoleRepository {
   async all(): Promise<RoleList> {
     this.#parse ??= await loadYaml();
     const parse = this.#parse;
-    // Nothing waits from here on: of calls side by side, one tells a fault.
+    // No await from here on, so that concurrent calls report a fault once.
     const known = new Map<string, Known>();
     const list: RoleList = { roles: [], faults: [], untrusted: [] };
-    const lookAt = (place: Place) => {
-      const now = look(
-        place,
-        this.#known.get(place.path),
-        parse,
-        this.directories
-      );
-      if (now) known.set(place.path, now);
+    const refresh = (location: RoleLocation) => {
+      const before = this.#known.get(location.path);
+      const now = readRole(location, before, parse, this.directories);
+      if (now) known.set(location.path, now);
       return now;
     };
-    for (const found of placesIn(this.directories)) {
-      const first = lookAt(found);
-      const isRefused = first !== undefined && !this.#mayUse(found, first);
-      if (isRefused) list.untrusted.push({ ...found, problem: notTrusted });
-      const place = isRefused ? builtInOf(found, this.directories) : found;
-      const now = isRefused ? place && lookAt(place) : first;
-      if (!place || !now) continue;
-      const before = this.#known.get(place.path);
+    for (const found of locationsIn(this.directories)) {
+      let location: RoleLocation | undefined = found;
+      let now = refresh(found);
+      if (now && !this.#mayUse(found, now)) {
+        list.untrusted.push({ ...found, problem: notTrusted });
+        location = builtInOf(found, this.directories);
+        now = location && refresh(location);
+      }
+      if (!location || !now) continue;
+      const before = this.#known.get(location.path);
       const { role, problem, text } = now;
-      if (role) list.roles.push({ ...role, ...place });
+      if (role) list.roles.push({ ...role, ...location });
       if (problem === undefined) continue;
-      const fault = { ...place, problem };
+      const fault = { ...location, problem };
       list.faults.push(fault);
       if (before?.problem !== problem || before.text !== text)
         this.#onFault(fault);
     }
     this.#known = known;
+    list.faults.push(...this.#directoryFaults());
     return list;
   }
 
-  #mayUse({ from, path, replacesBuiltIn }: Place, { role, text }: Known) {
+  #directoryFaults(): RoleFault[] {
+    const path = this.directories.own;
+    const problem = directoryProblem(path);
+    const isNew = problem !== this.#directoryProblem;
+    this.#directoryProblem = problem;
+    if (problem === undefined) return [];
+    const location = { id: '', path, from: 'workspace' as const };
+    const fault = { ...location, replacesBuiltIn: false, problem };
+    if (isNew) this.#onFault(fault);
+    return [fault];
+  }
+
+  #mayUse({ from, path, replacesBuiltIn }: RoleLocation, known: Known) {
+    const { role, text } = known;
     if (from === 'built-in') return true;
     const isWide = replacesBuiltIn || role?.access === 'full';
     return !isWide || this.#trusts(path, text ?? '');
@@ -119,37 +135,39 @@ export class RoleRepository {
 const notTrusted = 'it is left out until the user runs "troupe trust"';
 
 /** Why a role is left out of an untrusted workspace. */
-export function whyWide({ replacesBuiltIn, id }: Place): string {
+export function whyWide({ replacesBuiltIn, id }: RoleLocation): string {
   return replacesBuiltIn
     ? `takes the place of the built-in role ${id}`
     : 'asks for full access';
 }
 
-/** What the user is told of a file that cannot be used. */
+/** The message to the user about a file that cannot be used. */
 export function describeFault(fault: RoleFault): string {
   const { id, path, problem, replacesBuiltIn } = fault;
+  if (id === '')
+    return `There are no roles in ${path}: ${problem}. The built-in ones count.`;
   const facts = `The role ${path} cannot be used: ${problem}.`;
   return replacesBuiltIn
     ? `${facts} The built-in role "${id}" does not take its place.`
     : facts;
 }
 
-/** Undefined when the file went away after its directory was listed. */
-function look(
-  { id, path, from }: Place,
+/** Undefined if the file was removed after its directory was listed. */
+function readRole(
+  { id, path, from }: RoleLocation,
   before: Known | undefined,
   parse: ParseYaml,
   { own, within = own }: RoleDirectories
 ): Known | undefined {
   try {
     if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
-    const mark = markOf(path);
+    const mark = fileMark(path);
     if (mark !== undefined && mark === before?.mark) return before;
     if (from === 'workspace' && leadsOut(within, path))
       throw new Error('it is a link that leads outside the workspace');
     const text = readRegular(path).toString('utf8');
-    const judged = text === before?.text ? before : judge(id, text, parse);
-    return { ...judged, mark, text };
+    const parsed = text === before?.text ? before : parsedRole(id, text, parse);
+    return { ...parsed, mark, text };
   } catch (error) {
     const code = errnoOf(error);
     const problem = code ? `it cannot be read (${code})` : messageOf(error);
@@ -157,11 +175,11 @@ function look(
   }
 }
 
-function judge(id: string, text: string, parse: ParseYaml): Judged {
+function parsedRole(id: string, text: string, parse: ParseYaml): Parsed {
   try {
     return { role: parseRole(id, text, parse) };
   } catch (error) {
-    // YAML's errors have a drawing of the place below.
+    // The other lines of a YAML error show the text around it.
     const [first = ''] = messageOf(error).split('\n');
     const problem = first
       .replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')

@@ -1,30 +1,29 @@
-import type { Digests } from '../state/digests.ts';
+import type { Digests } from '../state/integrity/digests.ts';
 
 /**
- * How squads run. The user settles it; who starts a squad never chooses.
+ * How squads run. The user decides this, never the caller that starts a squad.
  * Paths are absolute.
  */
 export interface SquadSettings {
-  /** With chats, members remember what was said to them. */
+  /** Stateful members have chats that continue. */
   stateMode: 'stateless' | 'stateful';
-  /** Undefined: the default, when it is offered. */
+  /** Undefined when members use `defaultEngine`. */
   engine?: string | undefined;
-  /** Its program, in the place of the engine's own. */
+  defaultEngine: string;
+  /** Replaces the engine's program. */
   engineCommand?: string | undefined;
-  /** Takes the place of the engine's own arguments. */
+  /** Replaces the engine's arguments. */
   runTemplatePath?: string | undefined;
-  /** Makes a chat and prints its id. */
+  /** A command that creates a chat and prints its id. */
   createChatTemplatePath?: string | undefined;
-  /** Templates that count with this content only. */
+  /** Templates that are valid only with this content. */
   pinnedTemplates?: Digests;
-  /** Until a member is stopped. */
+  /** Time limit of a member. */
   timeoutSeconds: number;
-  /** Undefined: as the engine is best used. */
+  /** Default: sequential for engines that run one at a time. */
   executionMode?: 'parallel' | 'sequential' | undefined;
-  /** Between two that run one after another. */
+  /** Pause between two sequential members. */
   sequentialDelayMs: number;
-  /** Variables that templates may name and their programs get. */
+  /** Variables that templates may use, and that their programs get. */
   templateVariables: string[];
 }
-
-export const defaultEngine = 'claude';

@@ -1,11 +1,10 @@
-import fs, { readFileSync, statSync } from 'node:fs';
-import { syncBuiltinESMExports } from 'node:module';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../testing/temp-workspace.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
 import { type Squad, SquadStore } from './squad-store.ts';
 
 let workspace: TempWorkspace;
@@ -30,7 +29,7 @@ function squadOf(squadId: string): Squad {
   };
 }
 
-test('a squad is found again, by another server too', () => {
+test('a squad is found again, even by another server', () => {
   const squad = squadOf(store.newId());
   store.create(squad);
   expect(store.find(squad.squadId)).toEqual(squad);
@@ -38,7 +37,7 @@ test('a squad is found again, by another server too', () => {
   expect(other.find(squad.squadId)).toEqual(squad);
 });
 
-test('its file is for its owner alone, in a folder that git passes over', () => {
+test('the file of a squad is private, in a folder that git ignores', () => {
   const squad = squadOf(store.newId());
   store.create(squad);
   const directory = workspace.record;
@@ -48,30 +47,7 @@ test('its file is for its owner alone, in a folder that git passes over', () => 
   expect(readFileSync(path, 'utf8')).toBe('*\n');
 });
 
-test('its name is on the disk, too, before an agent can be', () => {
-  const { openSync, fdatasyncSync } = fs;
-  const paths = new Map<number, string>();
-  const synced: string[] = [];
-  fs.openSync = (path, ...how) => {
-    const descriptor = openSync(path, ...how);
-    paths.set(descriptor, String(path));
-    return descriptor;
-  };
-  fs.fdatasyncSync = (descriptor) => {
-    synced.push(paths.get(descriptor) ?? '');
-    fdatasyncSync(descriptor);
-  };
-  syncBuiltinESMExports();
-  try {
-    store.create(squadOf(store.newId()));
-  } finally {
-    Object.assign(fs, { openSync, fdatasyncSync });
-    syncBuiltinESMExports();
-  }
-  expect(synced.at(-1)).toBe(join(workspace.record, 'squads'));
-});
-
-test('one is never written over another', () => {
+test('a squad never overwrites another', () => {
   const squad = squadOf(store.newId());
   store.create(squad);
   const twin = { ...squad, members: [] };
@@ -79,7 +55,7 @@ test('one is never written over another', () => {
   expect(store.find(squad.squadId)).toEqual(squad);
 });
 
-test('one that is taken back is gone', () => {
+test('a discarded squad is gone', () => {
   const squad = squadOf(store.newId());
   store.create(squad);
   store.discard(squad.squadId);
@@ -93,7 +69,7 @@ test.each([
   '',
   '../outside',
   'squad-../../x'
-])('"%s" is no squad', (squadId) => {
+])('"%s" is not a squad', (squadId) => {
   workspace.write('outside.json', '{}');
   expect(store.find(squadId)).toBeUndefined();
 });

@@ -1,22 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { lazily } from '../lazily.ts';
+import { lazy } from '../lazy.ts';
+import type { Run } from '../runs/run.ts';
+import { stopRequestOf } from '../runs/run-files.ts';
 import {
   createOnce,
-  readIfThere,
-  remove,
-  syncDirectory
-} from '../state/atomic-file.ts';
-import { ensureDirectory } from '../state/directories.ts';
+  readIfExists,
+  remove
+} from '../state/files/atomic-file.ts';
+import { ensureDirectory } from '../state/files/directories.ts';
 
-const squadSchema = lazily(() =>
+const squadSchema = lazy(() =>
   z.object({
     v: z.literal(1),
     squadId: z.string(),
     created_at: z.string(),
     stateMode: z.enum(['stateless', 'stateful']),
-    /** In the order they were asked for. */
+    /** In the order of the request. */
     members: z.array(
       z.object({
         memberId: z.string(),
@@ -26,17 +27,17 @@ const squadSchema = lazily(() =>
         agentId: z.string().regex(/^[0-9a-f]{8}$/)
       })
     ),
-    /** The caller's own words about it. */
+    /** The caller's own data. */
     metadata: z.record(z.string(), z.unknown()).optional()
   })
 );
 
-/** What one call started. Written before the first of its agents starts. */
+/** The agents of one call. Written before the first of them starts. */
 export type Squad = z.output<ReturnType<typeof squadSchema>>;
 
 export type SquadMember = Squad['members'][number];
 
-/** Squads of the workspace: one file each, `squads/<squadId>.json` in the record. */
+/** The squads of the workspace, as `squads/<squadId>.json` in the record. */
 export class SquadStore {
   readonly #directory: string;
 
@@ -48,23 +49,22 @@ export class SquadStore {
     return `squad-${randomBytes(4).toString('hex')}`;
   }
 
-  /** @throws the system's error when the disk does not take it. */
+  /** @throws the system's error when the write fails */
   create(squad: Squad): void {
     ensureDirectory(this.#directory);
     const text = `${JSON.stringify(squad, null, 2)}\n`;
     if (!createOnce(this.#pathOf(squad.squadId), text))
       throw new Error(`There is a squad ${squad.squadId} already`);
-    syncDirectory(this.#directory);
   }
 
-  /** Takes back a squad of which nothing was started. */
+  /** Removes a squad whose agents were not started. */
   discard(squadId: string): void {
     remove(this.#pathOf(squadId));
   }
 
   find(squadId: string): Squad | undefined {
     if (!/^squad-[0-9a-f]{8}$/.test(squadId)) return undefined;
-    const text = readIfThere(this.#pathOf(squadId));
+    const text = readIfExists(this.#pathOf(squadId));
     if (text === undefined) return undefined;
     try {
       const squad = squadSchema().safeParse(JSON.parse(text)).data;
@@ -77,4 +77,30 @@ export class SquadStore {
   #pathOf(squadId: string): string {
     return join(this.#directory, `${squadId}.json`);
   }
+}
+
+type MemberStatus =
+  | 'completed'
+  | 'error'
+  | 'timeout'
+  | 'canceled'
+  | 'running'
+  | 'queued';
+
+/**
+ * A member's status, from its exit code and whether it was stopped, never from
+ * its output. An API has no exit code of its own.
+ */
+export function memberStatusOf(
+  { record, status, outcome }: Run,
+  directory: string
+): MemberStatus {
+  if (!outcome) return status === 'queued' ? 'queued' : 'running';
+  if (outcome.status === 'timeout' || outcome.status === 'canceled')
+    return outcome.status;
+  if (record.kind === 'api')
+    return outcome.status === 'completed' ? 'completed' : 'error';
+  // Some programs exit with 0 when they are stopped.
+  const wasStopped = stopRequestOf(directory) !== undefined;
+  return outcome.exit_code === 0 && !wasStopped ? 'completed' : 'error';
 }

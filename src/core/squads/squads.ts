@@ -1,19 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Engine } from '../../plugin/plugin.ts';
 import { HostError, messageOf, storageError } from '../errors.ts';
-import type { Admission } from '../runs/admission.ts';
-import type { Run } from '../runs/run.ts';
-import type { Spawned, SpawnRequest } from '../runs/spawn-request.ts';
+import type { Admission } from '../runs/admission/admission.ts';
+import type { Caller, Run } from '../runs/run.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { queueTurn, releaseTurn } from '../runs/sessions/session-turns.ts';
+import type { Earlier, Spawned, SpawnRequest } from '../runs/spawn-request.ts';
+import { unknownAgent } from '../runs/start/continue-run.ts';
 import {
+  type MemberRequest,
   type PlannedMember,
   type PlanningTools,
   planMembers
 } from './plan-members.ts';
 import type { RoleList } from './role-repository.ts';
-import type { SquadRequest } from './squad-request.ts';
+import type { SquadSettings } from './settings.ts';
 import type { Squad, SquadStore } from './squad-store.ts';
-import { beginners, Turns } from './turns.ts';
 
-export interface SquadsDependencies extends PlanningTools {
+interface SquadsDependencies extends PlanningTools {
   squads: SquadStore;
   admission: Pick<
     Admission,
@@ -22,22 +26,28 @@ export interface SquadsDependencies extends PlanningTools {
   spawn: (request: SpawnRequest) => Promise<Spawned>;
 }
 
+interface SquadRequest {
+  members: MemberRequest[];
+  caller?: Caller | undefined;
+  metadata?: Record<string, unknown> | undefined;
+}
+
 export interface StartedSquad {
   squad: Squad;
-  /** The members' agents as they were when they were spawned. By agent id. */
+  /** The members' runs when they were spawned, by agent id. */
   begun: Map<string, Run>;
-  /** Why a member has no agent: the disk took no more. By agent id. */
+  /** Why a member has no agent, such as a full disk. By agent id. */
   refused: Map<string, string>;
-  /** What the caller should know of other agents. */
+  /** A note about other agents for the caller. */
   warning?: string;
 }
 
-/** No start takes so long. */
-const youngMs = 60_000;
-/** Between two agents of one that is being started. */
+/** The longest time that the start of a squad takes. */
+const startMs = 60_000;
+/** The longest pause between two agents of a squad that is being started. */
 const pauseMs = 3000;
 
-/** Squads: several roles, each with a task, started by one call. */
+/** Squads: several roles, each with a task, started with one call. */
 export class Squads {
   readonly #with: SquadsDependencies;
 
@@ -61,23 +71,23 @@ export class Squads {
   }
 
   /**
-   * A squad and which of its agents are there. One that is being started, by
-   * whatever server, is waited for as long as that goes on.
+   * The recorded agents of a squad. While a server is still starting the squad,
+   * the call waits for its agents.
    * @throws HostError `unknown_squad`
    */
   async agentsOf(squadId: string): Promise<{ ids: string[]; missing: number }> {
     const { members, created_at } = this.get(squadId);
-    const there = () =>
+    const recorded = () =>
       members
         .map(({ agentId }) => agentId)
         .filter((id) => this.#with.store.has(id));
-    const isYoung = Date.now() - Date.parse(created_at) < youngMs;
-    let ids = there();
+    const isRecent = Date.now() - Date.parse(created_at) < startMs;
+    let ids = recorded();
     let since = performance.now();
-    while (isYoung && ids.length < members.length) {
+    while (isRecent && ids.length < members.length) {
       if (performance.now() - since > pauseMs) break;
       await delay(50);
-      const now = there();
+      const now = recorded();
       if (now.length > ids.length) since = performance.now();
       ids = now;
     }
@@ -85,9 +95,9 @@ export class Squads {
   }
 
   /**
-   * Starts a squad when all its members are in order; else nothing at all. It
-   * is on disk, with the ids of its agents, before the first of them starts.
-   * @throws HostError as planning a member does, or as a spawn does
+   * Starts a squad if all of its members are valid, else nothing. The squad is
+   * on disk, with the ids of its agents, before the first of them starts.
+   * @throws HostError as `planMembers` or a spawn does
    */
   async start(request: SquadRequest): Promise<StartedSquad> {
     const { squads, store, settings, admission, spawn } = this.#with;
@@ -95,10 +105,10 @@ export class Squads {
     const planned = await planMembers(request.members, this.#with);
     admission.checkDisk();
     await admission.checkRoom(
-      beginners(planned, settings).map(({ engine }) => engine.name)
+      membersToStart(planned, settings).map(({ engine }) => engine.name)
     );
     admission.checkRate(planned.length);
-    const squad = this.#written(planned, request.metadata);
+    const squad = this.#create(planned, request.metadata);
     admission.count(planned.length);
     const turns = new Turns(settings, store);
     const begun = new Map<string, Run>();
@@ -106,26 +116,26 @@ export class Squads {
     let warning: string | undefined;
     for (const [index, member] of planned.entries()) {
       try {
-        const after = this.#turnOf(member, turns);
-        const of = { squadId: squad.squadId, index };
-        const request = this.#requestFor(member, of);
-        const isWarned = isFollowed(planned, index);
+        const after = withStorageError(store.root, () => turns.take(member));
         const spawned = await spawn({
-          ...request,
+          ...this.#requestFor(member, squad.squadId, index),
+          caller: request.caller,
           after,
-          isWarned,
+          isWarned: hasLaterWriter(planned, index),
           isCounted: true
         });
         if (spawned.failure) turns.pass(member);
         else begun.set(member.agentId, spawned);
         warning ??= spawned.warning;
       } catch (error) {
-        // Once its record is there it runs, or is told how it ended.
+        // Once its record is written, the run reports how it ended.
         if (store.has(member.agentId)) continue;
-        turns.giveBack(member);
-        // What refuses the first refuses all; later ones are told with theirs.
-        if (index === 0) squads.discard(squad.squadId);
-        if (index === 0) throw error;
+        turns.release(member);
+        // The call fails with its first member; later failures are reported.
+        if (index === 0) {
+          squads.discard(squad.squadId);
+          throw error;
+        }
         refused.set(member.agentId, reasonOf(error));
       }
     }
@@ -137,10 +147,7 @@ export class Squads {
     };
   }
 
-  #written(
-    planned: PlannedMember[],
-    metadata: SquadRequest['metadata']
-  ): Squad {
+  #create(planned: PlannedMember[], metadata: SquadRequest['metadata']): Squad {
     const { squads, settings, store } = this.#with;
     const squadId = squads.newId();
     const squad: Squad = {
@@ -156,25 +163,14 @@ export class Squads {
       })),
       ...(metadata === undefined ? {} : { metadata })
     };
-    try {
-      squads.create(squad);
-    } catch (error) {
-      throw storageError(error, store.root);
-    }
+    withStorageError(store.root, () => squads.create(squad));
     return squad;
-  }
-
-  #turnOf(member: PlannedMember, turns: Turns): SpawnRequest['after'] {
-    try {
-      return turns.take(member);
-    } catch (error) {
-      throw storageError(error, this.#with.store.root);
-    }
   }
 
   #requestFor(
     member: PlannedMember,
-    { squadId, index }: { squadId: string; index: number }
+    squadId: string,
+    index: number
   ): SpawnRequest {
     const { role, chat, failure, engine, cwd } = member;
     return {
@@ -199,8 +195,19 @@ export class Squads {
   }
 }
 
-/** One look for other writers in a directory is enough: when all are there. */
-function isFollowed(planned: PlannedMember[], index: number): boolean {
+function withStorageError<Result>(
+  directory: string,
+  work: () => Result
+): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw storageError(error, directory);
+  }
+}
+
+/** The check for other writers runs once per directory, at its last member. */
+function hasLaterWriter(planned: PlannedMember[], index: number): boolean {
   const { cwd } = planned[index] ?? {};
   return planned
     .slice(index + 1)
@@ -218,4 +225,96 @@ function reasonOf(error: unknown): string {
 
 function memberId(squadId: string, index: number): string {
   return `${squadId}-m${index + 1}`;
+}
+
+/** The properties that decide a member's turn. */
+export type InTurn = Pick<
+  PlannedMember,
+  'agentId' | 'engine' | 'chat' | 'failure'
+>;
+
+type TurnSettings = Pick<SquadSettings, 'executionMode' | 'sequentialDelayMs'>;
+
+/** The CLI members that need a slot at once: first in each of their queues. */
+export function membersToStart<Member extends InTurn>(
+  members: Member[],
+  settings: TurnSettings
+): Member[] {
+  const started = new Set<string>();
+  return members.filter(({ engine, chat, failure }) => {
+    if (failure) return false;
+    const queues = [
+      queueOf(engine, settings),
+      chat && `${engine.name} ${chat.id}`
+    ].filter((queue) => queue !== undefined);
+    const isFirst = queues.every((queue) => !started.has(queue));
+    for (const queue of queues) started.add(queue);
+    return isFirst && engine.kind === 'cli';
+  });
+}
+
+/**
+ * Determines which agents each member of a squad waits for: the earlier ones in
+ * its chat, of any squad, and the previous member of this squad if members run
+ * one at a time. Call `take` in the order of the members.
+ */
+export class Turns {
+  readonly #settings: TurnSettings;
+  readonly #store: RunStore;
+  /** The last agent of each queue, by the name of the queue. */
+  readonly #last = new Map<string, string>();
+  /** The agent before the last one in the queue of the latest `take`. */
+  #previous: string | undefined;
+
+  constructor(settings: TurnSettings, store: RunStore) {
+    this.#settings = settings;
+    this.#store = store;
+  }
+
+  /**
+   * @throws the system's error when the write fails, HostError `unknown_agent`
+   *   when the chat was cleaned since it was planned
+   */
+  take({ agentId, engine, chat, failure }: InTurn): Earlier[] {
+    if (failure) return [];
+    const inChat = chat
+      ? queueTurn(engine.name, chat.id, agentId, this.#store)
+      : [];
+    // An API chat is in the record; its turn now keeps it from being cleaned.
+    if (chat && engine.kind === 'api' && !this.#store.has(chat.id))
+      throw unknownAgent(chat.id, this.#store);
+    const after = inChat.map((agentId): Earlier => ({ agentId, delayMs: 0 }));
+    const queue = queueOf(engine, this.#settings);
+    if (queue === undefined) return after;
+    const previous = this.#last.get(queue);
+    this.#previous = previous;
+    this.#last.set(queue, agentId);
+    const { sequentialDelayMs: delayMs } = this.#settings;
+    if (previous !== undefined) after.push({ agentId: previous, delayMs });
+    return after;
+  }
+
+  /** Removes a member that was not started. */
+  release({ agentId, engine, chat }: InTurn): void {
+    if (chat) releaseTurn(engine.name, chat.id, agentId, this.#store);
+    this.pass({ agentId, engine });
+  }
+
+  /** Skips the latest member, which failed at once. */
+  pass({ agentId, engine }: Pick<InTurn, 'agentId' | 'engine'>): void {
+    const queue = queueOf(engine, this.#settings);
+    if (queue === undefined || this.#last.get(queue) !== agentId) return;
+    if (this.#previous === undefined) this.#last.delete(queue);
+    else this.#last.set(queue, this.#previous);
+  }
+}
+
+function queueOf(
+  engine: Engine,
+  { executionMode }: TurnSettings
+): string | undefined {
+  if (executionMode !== undefined)
+    return executionMode === 'sequential' ? 'all' : undefined;
+  const isAlone = engine.kind === 'cli' && engine.oneAtATime === true;
+  return isAlone ? engine.name : undefined;
 }

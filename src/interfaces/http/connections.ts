@@ -1,67 +1,68 @@
 import type { Socket } from 'node:net';
 
 interface ConnectionsOptions {
-  /** Connections without the token; young ones may be twice as many. */
-  mostStrangers: number;
-  /** Connections with the token that are kept open. */
-  mostAdmitted: number;
+  /**
+   * The limit of connections without the token. Twice as many may be open
+   * while the oldest one is younger than `graceMs`.
+   */
+  maxUnauthenticated: number;
+  /** The limit of connections with the token. */
+  maxAuthenticated: number;
 }
 
-/** A client has this long to present the token before it gives way. */
-const youngMs = 1000;
+/** A new connection has this long to present the token. */
+const graceMs = 1000;
 
 /**
- * The open connections of one server. Programs without the token may open as
- * many as they like: beyond the limit each new connection closes the oldest
- * one without the token. A connection with the token is never closed for
- * another one.
+ * The open connections of one server. Above the limit, a new connection closes
+ * the oldest one without the token. Connections with the token are never
+ * closed for a new one.
  */
 export class Connections {
   readonly #limits: ConnectionsOptions;
-  /** When each one arrived, in that order. */
-  readonly #strangers = new Map<Socket, number>();
-  readonly #admitted = new Set<Socket>();
+  /** When each connection was opened, by `performance.now()`; oldest first. */
+  readonly #unauthenticated = new Map<Socket, number>();
+  readonly #authenticated = new Set<Socket>();
 
   constructor(limits: ConnectionsOptions) {
     this.#limits = limits;
   }
 
-  /** Counts a new connection. */
   add(socket: Socket): void {
     const now = performance.now();
-    this.#strangers.set(socket, now);
+    this.#unauthenticated.set(socket, now);
     socket.once('close', () => {
-      this.#strangers.delete(socket);
-      this.#admitted.delete(socket);
+      this.#unauthenticated.delete(socket);
+      this.#authenticated.delete(socket);
     });
-    const [[oldest, since] = [socket, now]] = this.#strangers;
+    const [[oldest, since] = [socket, now]] = this.#unauthenticated;
     if (this.#isTooMany(now - since)) this.#close(oldest);
   }
 
   /**
-   * Notes that a connection has presented the token.
-   * @returns false when too many others have
+   * Records that a connection has presented the token.
+   * @returns false if too many connections with the token are open
    */
   admit(socket: Socket): boolean {
-    if (this.#admitted.has(socket)) return true;
-    if (this.#admitted.size >= this.#limits.mostAdmitted) return false;
-    if (this.#strangers.delete(socket)) this.#admitted.add(socket);
+    if (this.#authenticated.has(socket)) return true;
+    if (this.#authenticated.size >= this.#limits.maxAuthenticated) return false;
+    if (this.#unauthenticated.delete(socket)) this.#authenticated.add(socket);
     return true;
   }
 
-  closeStrangers(): void {
-    for (const socket of this.#strangers.keys()) this.#close(socket);
+  closeUnauthenticated(): void {
+    for (const socket of this.#unauthenticated.keys()) this.#close(socket);
   }
 
   #isTooMany(ageMs: number): boolean {
-    const most = this.#limits.mostStrangers;
-    const { size } = this.#strangers;
-    return size > 2 * most || (size > most && ageMs > youngMs);
+    const most = this.#limits.maxUnauthenticated;
+    const { size } = this.#unauthenticated;
+    return size > 2 * most || (size > most && ageMs > graceMs);
   }
 
-  /** Its `close` event comes later, and would count it until then. */
+  /** Stops counting the connection at once: its `close` event comes later. */
   #close(socket: Socket): void {
-    this.#strangers.delete(socket);
+    this.#unauthenticated.delete(socket);
     socket.destroy();
   }
 }

@@ -1,27 +1,34 @@
 import { createServer, type RequestListener } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { errnoOf, HostError } from '../../core/errors.ts';
-import { soon } from '../../core/soon.ts';
-import type { Host } from '../../host.ts';
-import type { Additions } from '../mcp/additions.ts';
-import { instructionsFor } from '../mcp/instructions.ts';
-import type { Life } from '../mcp/lifecycle.ts';
-import { offerOf, prospectOf } from '../mcp/offer.ts';
-import { serve } from '../mcp/server.ts';
-import { type Address, isLoopback, urlOf } from './address.ts';
+import { pathsOf } from '../../core/paths/paths.ts';
+import { withTimeout } from '../../core/timing.ts';
+import { type Host, retainAutomatically } from '../../host/host.ts';
+import type { Additions } from '../mcp/server/additions.ts';
+import { instructionsFor } from '../mcp/server/instructions.ts';
+import type { Life } from '../mcp/server/lifecycle.ts';
+import { offerOf, prospectOf } from '../mcp/server/offer.ts';
+import { serve } from '../mcp/server/server.ts';
+import {
+  type Address,
+  addressIn,
+  checkReach,
+  nameOf,
+  unreachable,
+  urlOf
+} from './address.ts';
 import { Connections } from './connections.ts';
-import { doorkeeper } from './door.ts';
-import { ownNames } from './gate.ts';
+import { loopbackNames } from './guard.ts';
+import { router } from './router.ts';
 import { Sessions } from './sessions.ts';
-import { type Token, tokenCheck } from './token.ts';
+import { type Token, tokenCheck, tokenFor } from './token.ts';
 
 export interface Listening {
   url: string;
-  /** Ends every session and connection. Agents go on. */
+  /** Ends every session and connection. Agents keep running. */
   close: () => Promise<void>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   host: Host;
   life: Life;
   address: Address;
@@ -29,38 +36,40 @@ export interface ListenOptions {
   additions?: Additions | undefined;
 }
 
-/** A request has so long for its headers, and so long in all, to arrive. */
+/** The time limit for the headers of a request. */
 const headersMs = 10_000;
+/** The time limit for a whole request. */
 const requestMs = 30_000;
-/** So often those are looked at. */
-const lookMs = 1000;
-/** So long a client may take to read what was said last. */
-const lastWordsMs = 500;
+/** The interval at which Node checks both limits. */
+const checkMs = 1000;
+/** During shutdown, a client has this long to read its last answers. */
+const lastAnswersMs = 500;
+/** During shutdown, idle connections are closed at this interval. */
 const sweepMs = 10;
-/** Connections of each session's client, and of clients without one yet. */
-const connectionsEach = 16;
-/** Connections of programs that have not presented the token. */
-const mostStrangers = 1024;
+/** Connections per session, and of all clients without a session together. */
+const connectionsPerSession = 16;
+/** The limit of connections without the token. */
+const maxUnauthenticated = 1024;
 /** Connections that the system queues before they are accepted. */
 const backlog = 2048;
 
 /**
  * Serves a host's tools to any number of clients over streamable HTTP.
- * @throws HostError `config_invalid` when nobody could, or everybody would,
- *   get there
+ * @throws HostError `config_invalid` if the address cannot be used, or if other
+ *   machines can reach it and no host name is allowed
  */
 export async function listen(options: ListenOptions): Promise<Listening> {
   const { host, life, address, token, additions } = options;
   const { http } = host.config;
   checkReach(address, http.allowedHosts);
-  const instructions = instructionsFor(host.registry, host.config, undefined);
+  const instructions = instructionsFor(host.registry, host.config);
   const sessions: Sessions = new Sessions({
     life,
-    most: http.sessions,
+    maxSessions: http.sessions,
     idleMs: http.idleMinutes * 60_000,
     serve: (session, transport) => {
       const council = host.councilOf(session.name, (name) =>
-        sessions.isThere(name)
+        sessions.keepsNames(name, session)
       );
       return serve(
         {
@@ -68,19 +77,23 @@ export async function listen(options: ListenOptions): Promise<Listening> {
           instructions,
           prospect: prospectOf(host.config),
           offer: async () => offerOf(host, council),
-          additions
+          additions,
+          session: {
+            name: session.name,
+            isConnected: (name) => sessions.hasClient(name)
+          }
         },
         transport
       );
     }
   });
   const connections = new Connections({
-    mostStrangers,
-    mostAdmitted: connectionsEach * (http.sessions + 1)
+    maxUnauthenticated,
+    maxAuthenticated: connectionsPerSession * (http.sessions + 1)
   });
-  const door = doorkeeper({
-    gate: {
-      hosts: lowerCase([...ownNames, ...http.allowedHosts]),
+  const route = router({
+    guard: {
+      hosts: lowerCase([...loopbackNames, ...http.allowedHosts]),
       origins: lowerCase(http.allowedOrigins),
       isToken: tokenCheck(token)
     },
@@ -90,12 +103,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     bodyBytes: http.bodyMegabytes * 1024 * 1024
   });
   const serveOne: RequestListener = (request, response) =>
-    void door(request, response);
+    void route(request, response);
   const server = createServer(
     {
       headersTimeout: headersMs,
       requestTimeout: requestMs,
-      connectionsCheckingInterval: lookMs
+      connectionsCheckingInterval: checkMs
     },
     serveOne
   )
@@ -111,12 +124,12 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     url: urlOf({ host: nameOf(address, http.allowedHosts), port }),
     close: async () => {
       const closed = new Promise((resolve) => server.close(resolve));
-      connections.closeStrangers();
-      // What calls have just answered is on its way.
+      connections.closeUnauthenticated();
+      // Lets calls that have just ended send their answers.
       await nextTurn();
       await sessions.close();
       const sweep = setInterval(() => server.closeIdleConnections(), sweepMs);
-      await soon(closed, lastWordsMs, undefined);
+      await withTimeout(closed, lastAnswersMs, undefined);
       clearInterval(sweep);
       server.closeAllConnections();
       await closed;
@@ -124,41 +137,56 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   };
 }
 
-/** By which its clients know it. */
-function nameOf({ host }: Address, [allowed]: string[]): string {
-  return isLoopback(host) ? host : (allowed ?? host);
-}
-
-/** @throws HostError `config_invalid` */
-function checkReach({ host }: Address, allowed: string[]): void {
-  if (isLoopback(host) || allowed.length > 0) return;
-  throw new HostError(
-    'config_invalid',
-    `Others could reach ${host}, but no Host name of theirs is allowed.`,
-    'Name those with --allow-host, or serve this machine alone: --http PORT.'
-  );
-}
-
-function unreachable({ host, port }: Address, error: Error): HostError {
-  const code = errnoOf(error) ?? error.message;
-  if (foreign.has(code))
-    return new HostError(
-      'config_invalid',
-      `${host} is no address of this machine (${code}).`,
-      'Give one of its own with --http, such as 127.0.0.1:0, or 0.0.0.0:0 for all; names of it that clients use go with --allow-host.'
-    );
-  return new HostError(
-    'config_invalid',
-    code === 'EADDRINUSE'
-      ? `Port ${port} of ${host} is in use.`
-      : `Port ${port} of ${host} cannot be listened on (${code}).`,
-    'Give another with --http; port 0 is any that is free.'
-  );
-}
-
-/** What listening fails with where the host is the trouble, not the port. */
-const foreign = new Set(['ENOTFOUND', 'EAI_AGAIN', 'EADDRNOTAVAIL']);
-
 function lowerCase(names: string[]): Set<string> {
   return new Set(names.map((name) => name.toLowerCase()));
+}
+
+export interface HttpOptions extends Additions {
+  /** `[[host:]port]`, as with `--http`; default: 127.0.0.1:8377. */
+  address?: string;
+  /** Default: the token in `http/token` of the workspace's record. */
+  token?: string;
+}
+
+export interface HttpServer {
+  url: string;
+  /** The file with the token; undefined if the caller passed the token. */
+  tokenFile: string | undefined;
+  /** Ends the sessions; the host and its agents keep running. */
+  close: () => Promise<void>;
+}
+
+/**
+ * Serves a host and the additions of another program over streamable HTTP, as
+ * `troupe mcp --http` does. The host's configuration sets the allowed hosts
+ * and origins and the number of sessions.
+ * @throws HostError `config_invalid`, `state_unsafe`, `storage_full`,
+ *   `storage_unwritable`
+ */
+export async function serveHttp(
+  host: Host,
+  { address = '', token: customToken, ...additions }: HttpOptions = {}
+): Promise<HttpServer> {
+  host.safety.check();
+  const token = tokenFor(pathsOf(host.config.workspace).token, customToken);
+  host.keys.hide(token.value);
+  const ending = new AbortController();
+  const { url, close } = await listen({
+    host,
+    life: { ending: ending.signal, track: (call) => call },
+    address: addressIn(address),
+    token,
+    additions
+  });
+  host.watch();
+  const stopRetaining = retainAutomatically(host);
+  return {
+    url,
+    tokenFile: token.file,
+    close: async () => {
+      stopRetaining();
+      ending.abort();
+      await close();
+    }
+  };
 }

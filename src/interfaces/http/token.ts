@@ -7,30 +7,30 @@ import {
   readFileSync
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { tokenVariable } from '../../config/http.ts';
 import { errnoOf, HostError, storageError } from '../../core/errors.ts';
-import { createOnce } from '../../core/state/atomic-file.ts';
-import { ensureDirectory } from '../../core/state/directories.ts';
-import { tokenVariable } from '../../http-config.ts';
+import { createOnce } from '../../core/state/files/atomic-file.ts';
+import { ensureDirectory } from '../../core/state/files/directories.ts';
 
 export interface Token {
   value: string;
-  /** The file that keeps it; undefined when it was given. */
+  /** The file with the token; undefined if the caller passed the token. */
   file: string | undefined;
 }
 
-/** Fit for an Authorization header, and not to be guessed. */
-const fit = /^[\w.~+/=-]{16,512}$/;
+/** Valid in an Authorization header, and too long to be guessed. */
+const tokenPattern = /^[\w.~+/=-]{16,512}$/;
 
 /**
- * The bearer token: the given one, else the one in the file, which is made at
- * its first use.
- * @param file in the record, where a clone cannot have put one
- * @throws HostError `config_invalid` when it is no token, or others may know
- *   it; `storage_full`, `storage_unwritable`
+ * Returns the custom token, if there is one, else the token in the file. The
+ * first call creates the file.
+ * @param file in the record, where a cloned project cannot place a file
+ * @throws HostError `config_invalid` if the token is invalid or may be
+ *   known to other users; `storage_full`, `storage_unwritable`
  */
-export function tokenFor(file: string, given: string | undefined): Token {
-  if (given) {
-    if (fit.test(given)) return { value: given, file: undefined };
+export function tokenFor(file: string, custom: string | undefined): Token {
+  if (custom) {
+    if (tokenPattern.test(custom)) return { value: custom, file: undefined };
     throw new HostError(
       'config_invalid',
       `${tokenVariable} is no token: it needs 16 characters or more of A-Z a-z 0-9 - . _ ~ + / =.`,
@@ -39,15 +39,15 @@ export function tokenFor(file: string, given: string | undefined): Token {
   }
   try {
     ensureDirectory(dirname(file));
-    const made = randomBytes(32).toString('base64url');
-    if (createOnce(file, `${made}\n`)) return { value: made, file };
+    const created = randomBytes(32).toString('base64url');
+    if (createOnce(file, `${created}\n`)) return { value: created, file };
   } catch (error) {
     throw storageError(error, file);
   }
-  return { value: kept(file), file };
+  return { value: readToken(file), file };
 }
 
-/** True when a request carries the token. Takes as long for any other. */
+/** Returns a check of an Authorization header that takes constant time. */
 export function tokenCheck({ value }: Token): (header?: string) => boolean {
   const right = digest(value);
   return (header = '') => {
@@ -61,40 +61,40 @@ function digest(text: string): Buffer {
 }
 
 /** @throws HostError `config_invalid` */
-function kept(file: string): string {
-  const wrong = (fault: string) =>
+function readToken(file: string): string {
+  const invalid = (fault: string) =>
     new HostError(
       'config_invalid',
       `${file} ${fault}.`,
       `Remove it: a new token is made at the next start. Or set ${tokenVariable}.`
     );
-  const descriptor = openOwn(file, wrong);
+  const descriptor = openOwn(file, invalid);
   try {
     const { mode, uid } = fstatSync(descriptor);
     if (process.platform !== 'win32') {
       if ((mode & constants.S_IFMT) !== constants.S_IFREG)
-        throw wrong('is no file');
-      if (uid !== process.getuid?.()) throw wrong('belongs to somebody else');
+        throw invalid('is no file');
+      if (uid !== process.getuid?.()) throw invalid('belongs to somebody else');
       if ((mode & 0o077) !== 0)
-        throw wrong(
+        throw invalid(
           `can be read by others (mode ${(mode & 0o777).toString(8)}), so its token may be known`
         );
     }
     const token = readFileSync(descriptor, 'utf8').trim();
-    if (!fit.test(token)) throw wrong('holds no token');
+    if (!tokenPattern.test(token)) throw invalid('holds no token');
     return token;
   } finally {
     closeSync(descriptor);
   }
 }
 
-/** Never through a link, and never waiting for a pipe's other end. */
-function openOwn(file: string, wrong: (fault: string) => HostError): number {
+/** Opens a file without following a link or waiting for a pipe's writer. */
+function openOwn(file: string, invalid: (fault: string) => HostError): number {
   const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
   try {
     return openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   } catch (error) {
-    if (errnoOf(error) === 'ELOOP') throw wrong('is a symbolic link');
-    throw wrong(`cannot be read (${errnoOf(error)})`);
+    if (errnoOf(error) === 'ELOOP') throw invalid('is a symbolic link');
+    throw invalid(`cannot be read (${errnoOf(error)})`);
   }
 }

@@ -2,7 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { documentAt, packageRoot, rowsIn } from '../../../testing/documents.ts';
+import {
+  documentAt,
+  packageRoot,
+  rowsIn
+} from '../../../../test/kit/judges/documents.ts';
 import { parsePrompt } from './prompt-file.ts';
 
 const directory = join(packageRoot, 'prompts');
@@ -23,7 +27,7 @@ const tools = new Map(
   ])
 );
 
-test('there are prompts for the four ways to work together', () => {
+test('the package has four prompts', () => {
   expect(prompts.map(({ name }) => name).sort()).toEqual([
     'council',
     'delegate',
@@ -32,34 +36,44 @@ test('there are prompts for the four ways to work together', () => {
   ]);
 });
 
-test.each(prompts)('$name has a place for each of its arguments', (prompt) => {
-  const places = [...prompt.body.matchAll(/\{\{(\w+)\}\}/g)];
-  expect(places.map(([, name]) => name)).toEqual(
-    prompt.arguments.map(({ name }) => name)
-  );
-});
+test.each(prompts)(
+  '$name has a placeholder for each of its arguments',
+  (prompt) => {
+    const placeholders = [...prompt.body.matchAll(/\{\{(\w+)\}\}/g)];
+    expect(placeholders.map(([, name]) => name)).toEqual(
+      prompt.arguments.map(({ name }) => name)
+    );
+  }
+);
 
-test.each(prompts)('$name says what holds without an argument', (prompt) => {
-  for (const { required, default: absent } of prompt.arguments)
-    expect(absent === undefined).toBe(required);
-});
+test.each(prompts)(
+  '$name has a default for each optional argument',
+  (prompt) => {
+    for (const { required, default: absent } of prompt.arguments)
+      expect(absent === undefined).toBe(required);
+  }
+);
 
-test.each(prompts)('$name names tools of its toolsets alone', (prompt) => {
+test.each(prompts)('$name names only tools of its toolsets', (prompt) => {
   const named = [...prompt.body.matchAll(/`(\w+_(?:\w+|…))`/g)].map(
     ([, name = '']) => name.replace('_…', '_<engine>')
   );
-  const its = prompt.toolsets.flatMap((toolset) => tools.get(toolset) ?? []);
+  const ownTools = prompt.toolsets.flatMap(
+    (toolset) => tools.get(toolset) ?? []
+  );
   const others = [...tools.values()]
     .flat()
-    .filter((tool) => !its.includes(tool));
-  expect(named.filter((name) => its.includes(name)).length).toBeGreaterThan(0);
+    .filter((tool) => !ownTools.includes(tool));
+  expect(
+    named.filter((name) => ownTools.includes(name)).length
+  ).toBeGreaterThan(0);
   expect(named.filter((name) => others.includes(name))).toEqual([]);
 });
 
-test('docs/prompts.md tells of each, with its arguments', () => {
+test('docs/prompts.md lists every prompt with its arguments', () => {
   const { text } = documentAt('docs/prompts.md');
   const [rows = ''] = text.split('\n## ');
-  const told = rowsIn(rows).map(([name = '', wanted = '']) => ({
+  const documented = rowsIn(rows).map(([name = '', wanted = '']) => ({
     name: name.replaceAll('`', ''),
     arguments: [...wanted.matchAll(/`(\w+)`/g)].map(([, one]) => one)
   }));
@@ -67,13 +81,13 @@ test('docs/prompts.md tells of each, with its arguments', () => {
     name,
     arguments: all.map((one) => one.name)
   }));
-  expect(told).toEqual(expect.arrayContaining(inFiles));
-  expect(told).toHaveLength(inFiles.length);
+  expect(documented).toEqual(expect.arrayContaining(inFiles));
+  expect(documented).toHaveLength(inFiles.length);
 });
 
 test.each([
   ['without a head', 'Do it.', 'no head'],
-  ['with a key too many', '---\ntitle: A\nx: 1\n---\nDo it.', 'x']
+  ['with an unknown key', '---\ntitle: A\nx: 1\n---\nDo it.', 'x']
 ])('a file %s is refused', (_, text, words) => {
   expect(() => parsePrompt('a.md', text, parse)).toThrow(words);
 });

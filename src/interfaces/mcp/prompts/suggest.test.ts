@@ -3,7 +3,7 @@ import { partsOf, suggest, suggestNext } from './suggest.ts';
 
 const engines = ['codex', 'claude', 'Copilot', 'gemini'];
 
-test('what goes on from the typed text is suggested, in its order', () => {
+test('choices that begin with the typed text are suggested in their order', () => {
   expect(suggest('c', engines).values).toEqual(['codex', 'claude', 'Copilot']);
   expect(suggest('CO', engines).values).toEqual(['codex', 'Copilot']);
   expect(suggest('', engines).values).toEqual(engines);
@@ -14,7 +14,7 @@ test('what goes on from the typed text is suggested, in its order', () => {
   });
 });
 
-test('a hundred are told of more, and how many there are', () => {
+test('at most a hundred values are suggested, with the total', () => {
   const many = Array.from({ length: 250 }, (_, index) => `a${index}`);
   const { values, total, hasMore } = suggest('a', many);
   expect({ count: values.length, total, hasMore }).toEqual({
@@ -24,7 +24,7 @@ test('a hundred are told of more, and how many there are', () => {
   });
 });
 
-test('in a list the last is completed, and none is named twice', () => {
+test('the last item of a list is completed, and no item is suggested twice', () => {
   expect(suggestNext('codex, c', engines).values).toEqual([
     'codex, claude',
     'codex, Copilot'
@@ -35,11 +35,11 @@ test('in a list the last is completed, and none is named twice', () => {
   expect(suggestNext('g', engines).values).toEqual(['gemini']);
 });
 
-test('an endless list is not repeated for each that might follow', () => {
+test('a list that is too long is not completed', () => {
   const { values } = suggestNext('x,'.repeat(100_000), engines);
   expect(values.join('').length).toBeLessThan(1000);
 });
 
-test('a list names what stands between its commas', () => {
+test('a list is split at its commas', () => {
   expect(partsOf(' codex ,, claude,')).toEqual(['codex', 'claude']);
 });

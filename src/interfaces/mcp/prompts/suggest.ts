@@ -1,7 +1,7 @@
-/** The protocol lets an answer have no more. */
+/** The protocol's limit of values in one response. */
 const most = 100;
 
-/** What goes on from more than this is not looked for: it would be repeated with each. */
+/** A longer text is not completed: each value would repeat it. */
 const mostTyped = 1000;
 
 export interface Completion {
@@ -10,7 +10,7 @@ export interface Completion {
   hasMore: boolean;
 }
 
-/** Those that go on from what was typed, in their order. */
+/** The choices that begin with the typed text, in their order. */
 export function suggest(typed: string, choices: string[]): Completion {
   const begin = typed.toLowerCase();
   const found = choices.filter((one) => one.toLowerCase().startsWith(begin));
@@ -18,7 +18,7 @@ export function suggest(typed: string, choices: string[]): Completion {
   return { values, total: found.length, hasMore: found.length > most };
 }
 
-/** The same for the last of a list with commas; what is in it is not again. */
+/** Completes the last item of a comma-separated list, without repeats. */
 export function suggestNext(typed: string, choices: string[]): Completion {
   if (typed.length > mostTyped) return suggest('', []);
   const [, before = '', last = ''] = /^(.*,\s*)?(.*)$/s.exec(typed) ?? [];
@@ -30,7 +30,7 @@ export function suggestNext(typed: string, choices: string[]): Completion {
   return { ...rest, values: values.map((one) => `${before}${one}`) };
 }
 
-/** What a list with commas names. */
+/** The items of a comma-separated list. */
 export function partsOf(list: string): string[] {
   return list
     .split(',')

@@ -1,54 +1,62 @@
 import { z } from 'zod';
-import type { Council } from '../../../core/council/council.ts';
+import type { Facts } from '../../../answers/budget.ts';
+import type { Council, FormattedView } from '../../../core/council/council.ts';
 import { waitForResponses } from '../../../core/council/wait-for-responses.ts';
-import type { Facts } from '../../../core/runs/fit.ts';
-import type { Host } from '../../../host.ts';
-import { limitsOf } from '../clients.ts';
-import { type Telling, tellIn } from '../council-answer.ts';
+import type { Host } from '../../../host/host.ts';
+import { limitsOf, messageField } from '../answers/client-limits.ts';
 import {
+  type AnswerOptions,
   closedAnswer,
   sentAnswer,
-  startedAnswer
-} from '../council-receipts.ts';
-import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
-import { said } from '../fit-answer.ts';
-import { markdownOf } from '../markdown.ts';
-import { looking, reading } from './agent-input.ts';
-import { councilName, summonTool } from './summon.ts';
+  startedAnswer,
+  viewFormatter
+} from '../answers/council-answer.ts';
+import { markdownOf } from '../answers/markdown.ts';
+import {
+  acting,
+  asking,
+  defineTool,
+  type Hints,
+  hinted,
+  reading,
+  type TextOf,
+  type Tool,
+  type ToolContext
+} from '../tool/define-tool.ts';
+import { model } from './shapes.ts';
 
-/** Longer than anything that anybody reads. */
+/** Characters of a request, response or conclusion; more than agents read. */
 const mostChars = 4_000_000;
 
 const defaultSeconds = 45;
 
-const acting = { ...looking, readOnlyHint: false, idempotentHint: false };
-/** The others see who has come: that is all it changes. */
-const coming = { ...reading, readOnlyHint: false };
+/** Annotations of a tool that only adds its caller to the participants. */
+const joining = { ...reading, readOnlyHint: false };
 
-/** Agents that answer one request together, for one client. */
+/** The tools of the council, for one client. */
 export function councilTools(host: Host, council: Council): Tool[] {
   const { councilStore: store } = host;
   const { agentName, format } = host.config.councilDoor ?? {};
-  const words = z.string().max(mostChars).regex(/\S/, 'is empty');
+  const longText = z.string().max(mostChars).regex(/\S/, 'is empty');
   const cursor = z
     .string()
     .max(200)
     .nullish()
     .describe('next_cursor of your last answer');
-  // Who was given a name at the start of the server is not asked for it.
-  const who: { agent_name?: z.ZodString } =
+  // A server that was started with an agent name does not ask for one.
+  const nameInput: { agent_name?: z.ZodString } =
     agentName === undefined ? { agent_name: councilName() } : {};
   const textOf = format === 'markdown' ? markdownOf : undefined;
   const nameIn = (input: Named) => agentName ?? String(input.agent_name);
-  const telling = (
+  const optionsOf = (
     input: Named,
     { clientName }: ToolContext,
     withRequest: boolean
-  ): Telling => ({
+  ): AnswerOptions => ({
     clientName,
     withRequest,
     statePath: store.file.path,
-    asked: nameIn(input),
+    requestedName: nameIn(input),
     textOf
   });
   return [
@@ -58,15 +66,15 @@ export function councilTools(host: Host, council: Council): Tool[] {
       description:
         'Opens a council: agents of any client on this machine answer your request together. It replaces an open one, which is kept.',
       input: z.strictObject({
-        request: words.describe('With all they need to know'),
-        ...who
+        request: longText.describe('With all they need to know'),
+        ...nameInput
       }),
       annotations: acting,
       textOf,
       handle: async (input, context) =>
         startedAnswer(
           await council.start(nameIn(input), input.request),
-          telling(input, context, false)
+          optionsOf(input, context, false)
         )
     }),
     defineTool({
@@ -74,25 +82,34 @@ export function councilTools(host: Host, council: Council): Tool[] {
       title: 'Join the council',
       description:
         'Takes part in the council: gives its request and responses.',
-      input: z.strictObject({ ...who }),
-      annotations: coming,
+      input: z.strictObject({ ...nameInput }),
+      annotations: joining,
       textOf,
-      handle: (input, context) =>
-        council.join(nameIn(input), tellIn(telling(input, context, true)))
+      handle: async (input, context) =>
+        answerOf(
+          await council.join(
+            nameIn(input),
+            viewFormatter(optionsOf(input, context, true))
+          ),
+          context
+        )
     }),
     defineTool({
       name: 'get_current_session_data',
       title: 'Read the council',
       description:
         'The responses after cursor, at once; without one, request and responses. more: call again with next_cursor.',
-      input: z.strictObject({ ...who, cursor }),
-      annotations: coming,
+      input: z.strictObject({ ...nameInput, cursor }),
+      annotations: joining,
       textOf,
-      handle: (input, context) =>
-        council.read(
-          nameIn(input),
-          input.cursor || null,
-          tellIn(telling(input, context, !input.cursor))
+      handle: async (input, context) =>
+        answerOf(
+          await council.read(
+            nameIn(input),
+            input.cursor || null,
+            viewFormatter(optionsOf(input, context, !input.cursor))
+          ),
+          context
         )
     }),
     defineTool({
@@ -101,7 +118,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
       description:
         'Waits until another responds or the council is closed. Call it again until status is "closed" or you have heard enough.',
       input: z.strictObject({
-        ...who,
+        ...nameInput,
         cursor,
         timeout: z
           .number()
@@ -110,12 +127,12 @@ export function councilTools(host: Host, council: Council): Tool[] {
           .default(defaultSeconds)
           .describe('Seconds')
       }),
-      annotations: coming,
+      annotations: joining,
       textOf,
       handle: async (input, context) => {
         const { waitSeconds } = limitsOf(context.clientName);
         const seconds = Math.min(input.timeout, waitSeconds);
-        const { told, isTimeout } = await waitForResponses(
+        const { isTimeout, ...answer } = await waitForResponses(
           council,
           store,
           {
@@ -123,18 +140,19 @@ export function councilTools(host: Host, council: Council): Tool[] {
             cursor: input.cursor || null,
             timeoutMs: 1000 * seconds,
             signal: context.signal,
-            onProgress: (waitedMs, { participants, session }) =>
+            onWait: ({ participants, session }) =>
               context.progress(
-                Math.round(waitedMs / 10) / 100,
-                seconds,
-                `council ${session.id}: ${participants.length} take part`
+                0,
+                1,
+                `council ${session.id}: ${participants.length} take part; waits up to ${seconds} s for a response`
               )
           },
-          tellIn(telling(input, context, false))
+          viewFormatter(optionsOf(input, context, false))
         );
+        const facts = answerOf(answer, context);
         return isTimeout
-          ? { ...told, timed_out: true, ...said(...notes(told), nothingNew) }
-          : told;
+          ? { ...facts, timed_out: true, ...withNothingNew(facts) }
+          : facts;
       }
     }),
     defineTool({
@@ -142,7 +160,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
       title: 'Respond',
       description:
         'Records your response, for all to read. May be called again.',
-      input: z.strictObject({ ...who, content: words }),
+      input: z.strictObject({ ...nameInput, content: longText }),
       annotations: acting,
       textOf,
       handle: async (input) =>
@@ -156,25 +174,91 @@ export function councilTools(host: Host, council: Council): Tool[] {
       name: 'close_council',
       title: 'Close the council',
       description: 'Ends the council; all are told your conclusion.',
-      input: z.strictObject({ ...who, conclusion: words }),
+      input: z.strictObject({ ...nameInput, conclusion: longText }),
       annotations: acting,
       textOf,
       handle: async (input, context) =>
         closedAnswer(
           await council.close(nameIn(input), input.conclusion),
-          telling(input, context, false)
+          optionsOf(input, context, false)
         )
     })
-  ];
+  ].map((tool) => hinted(tool, councilHints));
 }
 
-const nothingNew = 'Nothing new since then; nothing is lost.';
+const councilHints: Hints = {
+  no_council: 'Call start_council with your request.',
+  council_closed:
+    'Nothing was recorded. get_current_session_data has its conclusion; start_council begins another.',
+  session_replaced:
+    'Nothing was recorded. Call join_council to read that request and take part; the earlier council is kept in history/.'
+};
 
-function notes({ message }: Facts): string[] {
-  return typeof message === 'string' ? [message] : [];
+/** Starts an agent that responds once. */
+function summonTool(host: Host, textOf: TextOf | undefined): Tool {
+  const { agentName } = host.config.councilDoor ?? {};
+  const named: { agent_name?: z.ZodOptional<z.ZodString> } =
+    agentName === undefined
+      ? {
+          agent_name: councilName().optional().describe('Default: the engine')
+        }
+      : {};
+  return defineTool({
+    name: 'summon_agent',
+    title: 'Summon an agent',
+    description:
+      'Has an engine answer the request of the council in the background, read-only. Its final text becomes its response; if it fails, "summons" in your next answers says so.',
+    input: z.strictObject({
+      engine: z.string().min(1).max(64).describe('Such as "claude"'),
+      ...named,
+      model
+    }),
+    annotations: asking,
+    textOf,
+    handle: async ({ engine, agent_name, model }, { caller }) => {
+      const { agentId, agentName, session, status, failure } =
+        await host.summon({
+          engine,
+          agentName: agent_name === undefined ? undefined : String(agent_name),
+          model,
+          caller
+        });
+      return {
+        agent_id: agentId,
+        agent_name: agentName,
+        session_id: session.id,
+        status,
+        ...(failure
+          ? { error: failure.message, error_code: failure.code }
+          : messageField(
+              'Its response comes to all: go on, or wait_for_responses.'
+            ))
+      };
+    }
+  });
+}
+
+function councilName() {
+  return z.string().trim().min(1).max(200);
+}
+
+/** Marks the content of an answer as read once the client has received it. */
+function answerOf(
+  { answer, markRead }: FormattedView<Facts>,
+  { afterAnswer }: ToolContext
+): Facts {
+  afterAnswer(markRead);
+  return answer;
+}
+
+function withNothingNew({ message }: Facts): Facts {
+  const nothingNew = 'Nothing new since then; nothing is lost.';
+  return typeof message === 'string'
+    ? messageField(message, nothingNew)
+    : messageField(nothingNew);
 }
 
 interface Named {
-  /** By the schema a name; absent where the server has one. */
+  /** A string by the schema; absent if the server has an agent name. */
   agent_name?: unknown;
 }

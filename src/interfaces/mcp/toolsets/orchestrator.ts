@@ -1,24 +1,38 @@
 import { z } from 'zod';
+import type { Facts } from '../../../answers/budget.ts';
+import { hasToolset } from '../../../config/config.ts';
 import { errnoOf, HostError } from '../../../core/errors.ts';
-import type { Facts } from '../../../core/runs/fit.ts';
-import type { Host } from '../../../host.ts';
-import { limitsOf } from '../clients.ts';
-import { defineTool, type Tool } from '../define-tool.ts';
-import { eventsAnswer } from '../events-answer.ts';
-import { workerFacts } from '../worker-facts.ts';
-import { workersAnswer } from '../workers-answer.ts';
-import { agentId, looking, reading } from './agent-input.ts';
-import { taskId } from './worker.ts';
+import type { Host } from '../../../host/host.ts';
+import { limitsOf } from '../answers/client-limits.ts';
+import {
+  eventsAnswer,
+  workerFacts,
+  workersAnswer
+} from '../answers/worker-answers.ts';
+import {
+  acting,
+  defineTool,
+  ending,
+  type Hints,
+  hinted,
+  looking,
+  reading,
+  starting,
+  type Tool
+} from '../tool/define-tool.ts';
+import { agentId, model, taskId } from './shapes.ts';
 
-const acting = { ...looking, readOnlyHint: false, idempotentHint: false };
-const ending = { ...acting, destructiveHint: true, idempotentHint: true };
-
-/** A client gives a call up after its own time: we answer before. */
+/** `agent_create` answers this long before the client's time limit. */
 const slackSeconds = 3;
 
 const worker = agentId.describe('Id from agent_create');
 
-/** Workers that stay: in panes of the user's terminal, fed from queues. */
+function roleWords({ config }: Host): string {
+  const by = hasToolset(config, 'squad') ? 'Id from list_roles' : 'Role id';
+  return `${by}, or the brief itself`;
+}
+
+/** The tools of long-lived workers, which run in panes of a terminal. */
 export function orchestratorTools(host: Host): Tool[] {
   const { orchestrator } = host;
   return [
@@ -38,13 +52,13 @@ export function orchestratorTools(host: Host): Tool[] {
           .string()
           .max(50_000)
           .regex(/\S/, 'is empty')
-          .describe('Id from list_roles, or the brief itself'),
+          .describe(roleWords(host)),
         engine: z
           .string()
           .max(64)
           .optional()
           .describe('claude, codex, copilot, gemini, …'),
-        model: z.string().min(1).max(200).optional(),
+        model,
         access: z.enum(['read', 'write', 'full']).optional(),
         cwd: z
           .string()
@@ -65,7 +79,7 @@ export function orchestratorTools(host: Host): Tool[] {
           .optional()
           .describe('Variables for its program')
       }),
-      annotations: { ...acting, destructiveHint: true, openWorldHint: true },
+      annotations: starting,
       handle: async (input, { clientName }) => {
         const { waitSeconds } = limitsOf(clientName);
         const created = await orchestrator.create({
@@ -185,10 +199,15 @@ export function orchestratorTools(host: Host): Tool[] {
           return eventsAnswer(found, input, clientName);
         })
     })
-  ];
+  ].map((tool) => hinted(tool, workerHints));
 }
 
-/** Files that we may not read are something the caller can mend. */
+export const workerHints: Hints = {
+  unknown_agent:
+    'agent_list shows which there are; agents of spawn tools are no workers.'
+};
+
+/** Converts file errors to a HostError: the caller can repair permissions. */
 async function orUnreadable(work: () => Promise<Facts>): Promise<Facts> {
   try {
     return await work();

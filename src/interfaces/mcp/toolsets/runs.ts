@@ -1,21 +1,31 @@
 import { z } from 'zod';
-import { toldIfCleaned } from '../../../core/runs/cleaned-agent.ts';
-import { unknownAgent } from '../../../core/runs/continue-run.ts';
-import type { Form } from '../../../core/runs/fit.ts';
+import type { Answer, Facts, Form, Put } from '../../../answers/budget.ts';
 import {
   inlineChars,
   type Report,
-  readReport
-} from '../../../core/runs/report.ts';
-import type { Host } from '../../../host.ts';
-import { defineTool, type Tool } from '../define-tool.ts';
-import { fitAnswer, said } from '../fit-answer.ts';
-import { given } from '../given.ts';
-import { agentId, reading } from './agent-input.ts';
-import { listTool } from './list.ts';
+  readReport,
+  secondsSince
+} from '../../../answers/format-run.ts';
+import { ofAgent } from '../../../answers/read-output.ts';
+import { linePart, listPart } from '../../../answers/truncate.ts';
+import type {
+  PluginFault,
+  Replaced
+} from '../../../core/engines/engine-registry.ts';
+import { whyGone } from '../../../core/runs/damaged-run.ts';
+import { unseenEnd } from '../../../core/runs/end/classify-outcome.ts';
+import type { Run } from '../../../core/runs/run.ts';
+import { unknownAgent } from '../../../core/runs/start/continue-run.ts';
+import { shortName } from '../../../core/text.ts';
+import type { Host } from '../../../host/host.ts';
+import { fitAnswer, messageField } from '../answers/client-limits.ts';
+import { markRead } from '../answers/mark-read.ts';
+import { byTool } from '../answers/ways-on.ts';
+import { defineTool, ending, reading, type Tool } from '../tool/define-tool.ts';
+import { agentId } from './shapes.ts';
 import { waitTool } from './wait.ts';
 
-/** Tools that follow agents of this workspace, whichever server has them. */
+/** Tools that follow the agents of this workspace, started by any server. */
 export function runTools(host: Host): Tool[] {
   return [listTool(host), resultTool(host), waitTool(host), cancelTool(host)];
 }
@@ -45,32 +55,38 @@ function resultTool(host: Host): Tool {
           agent_id,
           status: 'not_found',
           message:
-            toldIfCleaned(agent_id, store) ??
+            whyGone(agent_id, store) ??
             'No agent has this id in this workspace. Call list.'
         };
       const report = await readReport(run, store, tracker, {
         offset,
         reach: inlineChars
       });
-      const answer = fitAnswer(context.clientName, resultForms(report));
-      return given(answer, host, context);
+      const forms = run.outcome
+        ? resultForms(report)
+        : withNext(agent_id, report);
+      const answer = fitAnswer(context.clientName, forms);
+      return markRead(answer, host, context);
     }
   });
 }
 
-/** Paths can be so long that a client has no room for anything else. */
+/** The facts of an active agent, with the next call. */
+function withNext(id: string, { full }: Report): Answer {
+  return (put) => {
+    const { message, ...facts } = full(put);
+    const next = `Next: ${byTool.wait(id)}.`;
+    return { ...facts, ...messageField(String(message), next) };
+  };
+}
+
+/** The second form has no paths: long ones may leave no room for the result. */
 function resultForms({ full, words }: Report): Form[] {
+  const short =
+    'Told shortly: its paths are too long for this client. Call result with offset next_offset to read on.';
   return [
-    { answer: full, least: 600 },
-    {
-      answer: (told) => ({
-        ...said(
-          'Told shortly: its paths are too long for this client. Call result with offset next_offset to read on.'
-        ),
-        ...words(told)
-      }),
-      least: 0
-    }
+    { answer: full, minBytes: 600 },
+    { answer: (put) => ({ ...messageField(short), ...words(put) }) }
   ];
 }
 
@@ -83,25 +99,132 @@ function cancelTool(host: Host): Tool {
       agent_id: agentId,
       reason: z.string().max(500).optional()
     }),
-    annotations: {
-      readOnlyHint: false,
-      destructiveHint: true,
-      idempotentHint: true,
-      openWorldHint: false
-    },
+    annotations: ending,
     handle: async ({ agent_id, reason }) => {
       const before = await host.tracker.run(agent_id);
       const run = before?.outcome
         ? before
         : await host.cancel(agent_id, reason);
       if (!run) throw unknownAgent(agent_id, host.store);
+      const isUnseen = run.outcome?.error?.endsWith(unseenEnd);
       return {
         agent_id,
         status: run.status,
         message: before?.outcome
           ? `It had ended before (${run.status}); nothing was changed.`
-          : `It is ${run.status}; result {"agent_id":"${agent_id}"} gives what it had said.`
+          : `It is ${run.status}; result {"agent_id":"${agent_id}"} gives what it had said.${isUnseen ? ` ${unseenEnd}` : ''}`
       };
     }
   });
+}
+
+function listTool(host: Host): Tool {
+  return defineTool({
+    name: 'list',
+    title: 'List agents',
+    description:
+      'Agents of this workspace: running, queued, and the ids that ended last.',
+    input: z.strictObject({
+      limit: z
+        .number()
+        .int()
+        .min(1)
+        .max(100)
+        .default(3)
+        .describe('How many ended ids')
+    }),
+    annotations: reading,
+    handle: async ({ limit }, { clientName }) => {
+      const { active, over } = await host.tracker.standing();
+      const running = active.filter(({ status }) => status === 'running');
+      const words = new Map(
+        running.map((run) => [run, host.tracker.lastWords(run.record)])
+      );
+      const all = {
+        running,
+        queued: active.filter(({ status }) => status === 'queued'),
+        completed_ids: host.recent(limit, over),
+        faults: host.faults,
+        replaced: host.registry.replaced
+      };
+      return fitAnswer(clientName, [
+        { answer: (put) => listAll(all, put, words), minBytes: 30 },
+        { answer: (put) => listAll(all, put), minBytes: 30 },
+        { answer: (put) => listSome(all, put) }
+      ]);
+    }
+  });
+}
+
+interface Listed {
+  running: Run[];
+  queued: Run[];
+  completed_ids: string[];
+  faults: readonly PluginFault[];
+  replaced: Replaced[];
+}
+
+function listAll(
+  { running, queued, completed_ids, faults, replaced }: Listed,
+  put: Put,
+  wordsOf = new Map<Run, string | undefined>()
+): Facts {
+  const row = (run: Run) => {
+    const task = put(linePart('task', taskOf(run)));
+    const words = wordsOf.get(run);
+    const progress =
+      words === undefined
+        ? {}
+        : { ...ofAgent, ...put(linePart('progress', words)) };
+    return rowOf(run, { ...task, ...progress });
+  };
+  const fault = ({ plugin, problem }: PluginFault) => ({
+    plugin,
+    ...put(linePart('problem', problem))
+  });
+  return {
+    running: running.map(row),
+    queued: queued.map(row),
+    completed_ids,
+    ...(faults.length > 0 ? { faults: faults.map(fault) } : {}),
+    ...(replaced.length > 0 ? { replaced } : {}),
+    tip:
+      running.length + queued.length > 0
+        ? 'wait_for_agents waits for yours and gives their results.'
+        : 'Nothing is running. result gives the answer of one that has ended.'
+  };
+}
+
+/** As many agents as fit. */
+function listSome(
+  { running, queued, completed_ids, faults, replaced }: Listed,
+  put: Put
+): Facts {
+  const row = (run: Run) => rowOf(run, { task: shortName(taskOf(run), 20) });
+  return {
+    ...put(listPart('running', running.map(row))),
+    ...put(listPart('queued', queued.map(row))),
+    ...put(listPart('completed_ids', completed_ids)),
+    ...(faults.length > 0 ? put(listPart('faults', [...faults])) : {}),
+    ...(replaced.length > 0 ? put(listPart('replaced', replaced)) : {}),
+    tip: 'Not all have room here. See troupe list and troupe doctor for the rest.'
+  };
+}
+
+function rowOf({ record, status }: Run, texts: Facts): Facts {
+  const { squad } = record;
+  return {
+    id: record.agent_id,
+    type: record.engine,
+    sec: secondsSince(record),
+    // Another agent wrote the task.
+    ...(record.parent === null ? {} : ofAgent),
+    ...texts,
+    status,
+    ...(squad ? { squadId: squad.squadId } : {})
+  };
+}
+
+function taskOf({ record }: Run): string {
+  return record.task.slice(0, 80);
 }

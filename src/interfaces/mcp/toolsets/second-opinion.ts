@@ -1,33 +1,46 @@
 import { z } from 'zod';
+import type { Answer, Facts } from '../../../answers/budget.ts';
+import { errorCut, reachOf, reportRun } from '../../../answers/format-run.ts';
+import {
+  ofAgent,
+  type Reading,
+  readWords
+} from '../../../answers/read-output.ts';
+import { linePart, listPart } from '../../../answers/truncate.ts';
 import { HostError } from '../../../core/errors.ts';
-import { chooseExperts } from '../../../core/opinions/choose-experts.ts';
-import { readContextFiles } from '../../../core/opinions/context-files.ts';
-import { questionPrompt, verdictOf } from '../../../core/opinions/question.ts';
-import type { Answer, Facts, Form } from '../../../core/runs/fit.ts';
-import { linePart, listPart, shortName } from '../../../core/runs/parts.ts';
-import { errorCut, reachOf, reportRun } from '../../../core/runs/report.ts';
+import {
+  chooseExperts,
+  questionPrompt,
+  readContextFiles,
+  verdictOf
+} from '../../../core/opinions/second-opinion.ts';
 import type { Run } from '../../../core/runs/run.ts';
-import { ofAgent, type Reading, readWords } from '../../../core/runs/words.ts';
-import { tailOf } from '../../../core/state/text-file.ts';
-import type { Host } from '../../../host.ts';
-import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
-import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
-import { given } from '../given.ts';
-import { waitWithProgress } from '../wait-with-progress.ts';
+import { tailOf } from '../../../core/state/files/text-file.ts';
+import { shortName } from '../../../core/text.ts';
+import type { Host } from '../../../host/host.ts';
+import { fitAnswer, messageField } from '../answers/client-limits.ts';
+import { markRead } from '../answers/mark-read.ts';
+import { waitWithProgress } from '../answers/wait-with-progress.ts';
+import { hasRuns, waysOn } from '../answers/ways-on.ts';
+import {
+  asking,
+  defineTool,
+  type Tool,
+  type ToolContext
+} from '../tool/define-tool.ts';
+import { systemPrompt, timeout } from './shapes.ts';
 
 const defaultSeconds = 300;
-/** An engine at its limit is stopped within this time. */
+/** Seconds in which an engine that reaches its time limit is stopped. */
 const endingSeconds = 5;
-/** Of a long answer, so much of its end is searched for the verdict. */
+/** Bytes at the end of an answer that are searched for the verdict. */
 const endBytes = 64 * 1024;
 
-/** Several engines, one question, side by side. */
 export function secondOpinionTool(host: Host): Tool {
   return defineTool({
     name: 'second_opinion',
     title: 'Second opinion',
-    description:
-      'Asks several engines one question side by side, read-only, and gives each answer and verdict. Waits like wait_for_agents.',
+    description: `Asks several engines one question side by side, read-only, and gives each answer and verdict.${hasRuns(host.config) ? ' Waits like wait_for_agents.' : ''}`,
     input: z.strictObject({
       question: z
         .string()
@@ -39,25 +52,15 @@ export function secondOpinionTool(host: Host): Tool {
         .max(10)
         .optional()
         .describe('Such as "claude"; default: up to three ready ones'),
-      system_prompt: z.string().min(1).max(100_000).optional(),
+      system_prompt: systemPrompt,
       context_files: z
         .array(z.string().min(1).max(4096))
         .max(50)
         .optional()
         .describe('Paths; given to them whole'),
-      timeout: z
-        .number()
-        .positive()
-        .max(604_800)
-        .optional()
-        .describe('Seconds until stopped')
+      timeout
     }),
-    annotations: {
-      readOnlyHint: false,
-      destructiveHint: false,
-      idempotentHint: false,
-      openWorldHint: true
-    },
+    annotations: asking,
     handle: async (input, context) => {
       const { question, system_prompt, timeout, context_files = [] } = input;
       const engines = chooseExperts(input.engines, context.clientName, host);
@@ -68,6 +71,7 @@ export function secondOpinionTool(host: Host): Tool {
           host.spawn({
             engine,
             prompt,
+            caller: context.caller,
             access: 'read',
             systemPrompt: system_prompt,
             timeoutSeconds: timeout
@@ -87,7 +91,11 @@ export function secondOpinionTool(host: Host): Tool {
   });
 }
 
-/** A full disk may refuse some and not others. */
+/**
+ * The message of an error, such as a full disk, that kept one agent from
+ * starting.
+ * @throws the reason, if it is not a HostError
+ */
 function refusalOf(reason: unknown): string {
   if (reason instanceof HostError) return `${reason.message} ${reason.hint}`;
   throw reason;
@@ -100,7 +108,7 @@ async function answers(
   seconds: number,
   context: ToolContext
 ): Promise<Facts> {
-  const { finished, waiting, elapsedMs } = await waitWithProgress(
+  const { finished, waiting, lost, elapsedMs } = await waitWithProgress(
     host,
     { agentIds, mode: 'all', seconds },
     context
@@ -110,53 +118,49 @@ async function answers(
   );
   const asked = agentIds.flatMap((id) => runs.get(id) ?? []);
   const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
-  const standing =
+  const state =
     waiting.length === 0
-      ? { status: 'all_completed', elapsed_seconds }
+      ? {
+          status: lost.length > 0 ? 'agents_lost' : 'all_completed',
+          elapsed_seconds
+        }
       : {
           status: 'timeout',
           elapsed_seconds,
           still_running: waiting.map(({ record }) => record.agent_id)
         };
-  const goesOn =
-    waiting.length === 0
-      ? []
-      : [
-          'Some are still at it. Call wait_for_agents with still_running as agent_ids; nothing is lost.'
-        ];
+  const ways = waysOn(host.config);
+  const notes = lost.map(({ message }) => message);
+  if (waiting.length > 0)
+    notes.push(`Some are still at it. ${ways.waitForRest}; nothing is lost.`);
   const reading = { reach: reachOf(asked) };
   const opinions = await Promise.all(
     asked.map((run) => readOpinion(host, run, reading))
   );
-  const form = (
-    kind: keyof Opinion,
-    least: number,
-    ...brief: string[]
-  ): Form => ({
-    least,
-    answer: (told) => ({
-      ...standing,
-      ...said(...goesOn, ...brief),
-      opinions: opinions.map((opinion) => opinion[kind](told)),
+  const form =
+    (kind: keyof Opinion, ...brief: string[]): Answer =>
+    (put) => ({
+      ...state,
+      ...messageField(...notes, ...brief),
+      opinions: opinions.map((opinion) => opinion[kind](put)),
       ...(refusals.length === 0
         ? {}
-        : told(listPart('not_started', refusals, true)))
-    })
-  });
+        : put(listPart('not_started', refusals, true)))
+    });
   const answer = fitAnswer(context.clientName, [
-    form('full', 300),
-    form('short', 0, toldShortly)
+    { answer: form('full'), minBytes: 300 },
+    { answer: form('short', ways.shortNote) }
   ]);
-  return given(answer, host, context);
+  return markRead(answer, host, context);
 }
 
 interface Opinion {
   full: Answer;
-  /** Paths can be so long that a client has no room for them. */
+  /** Without paths, which can be too long for a client. */
   short: Answer;
 }
 
-/** An engine's own words, and what it took. */
+/** The answer of one engine, with its verdict, cost and duration. */
 async function readOpinion(
   host: Host,
   run: Run,
@@ -172,8 +176,8 @@ async function readOpinion(
   if (!outcome) {
     const report = await reportRun(run, host.store, host.tracker);
     const source = 'source' in report ? ofAgent : {};
-    const told = () => ({ ...engine, ...source, message: report.message });
-    return { full: told, short: told };
+    const answer = () => ({ ...engine, ...source, message: report.message });
+    return { full: answer, short: answer };
   }
   const directory = host.store.directoryOf(record.agent_id);
   const words = await readWords(directory, outcome, reading);
@@ -181,25 +185,25 @@ async function readOpinion(
   const verdict =
     status === 'completed' ? verdictOf(tailOf(words.path, endBytes)) : null;
   return {
-    full: (told) => ({
+    full: (put) => ({
       ...engine,
       model: shortName(outcome.model ?? 'default'),
       ...ofAgent,
-      ...told(linePart('error', error, errorCut)),
+      ...put(linePart('error', error, errorCut)),
       error_code,
       full_output: words.path,
-      ...told(linePart('verdict', verdict)),
-      ...told(words.full('answer')),
+      ...put(linePart('verdict', verdict)),
+      ...put(words[hasRuns(host.config) ? 'full' : 'filed']('answer')),
       cost_usd,
       seconds: outcome.duration_ms / 1000
     }),
-    short: (told) => ({
+    short: (put) => ({
       ...engine,
       ...ofAgent,
-      ...told(linePart('error', error)),
+      ...put(linePart('error', error)),
       error_code,
-      ...told(linePart('verdict', verdict)),
-      ...told(words.short('answer'))
+      ...put(linePart('verdict', verdict)),
+      ...put(words.short('answer'))
     })
   };
 }

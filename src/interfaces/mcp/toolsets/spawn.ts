@@ -1,37 +1,44 @@
 import { z } from 'zod';
-import { labelOf, toolNameOf } from '../../../core/engines/engine-registry.ts';
-import { locateReady } from '../../../core/engines/readiness.ts';
-import type { Facts } from '../../../core/runs/fit.ts';
-import { shortName } from '../../../core/runs/parts.ts';
+import type { Facts } from '../../../answers/budget.ts';
+import { ofAgent } from '../../../answers/read-output.ts';
+import { readyEngineNames } from '../../../core/engines/api/api-keys.ts';
+import { labelOf } from '../../../core/engines/engine-registry.ts';
 import type { Outcome, RunRecord } from '../../../core/runs/run.ts';
 import type { Spawned } from '../../../core/runs/spawn-request.ts';
-import { ofAgent } from '../../../core/runs/words.ts';
-import type { Host } from '../../../host.ts';
-import type { Access, Engine, FailureCode } from '../../../plugin.ts';
-import { defineTool, type Tool } from '../define-tool.ts';
-import { agentId } from './agent-input.ts';
+import { shortName } from '../../../core/text.ts';
+import type { Host } from '../../../host/host.ts';
+import type { Access, Engine, FailureCode } from '../../../plugin/plugin.ts';
+import { hasRuns, waysOn } from '../answers/ways-on.ts';
+import {
+  asking,
+  defineTool,
+  starting,
+  type Tool
+} from '../tool/define-tool.ts';
+import { toolNameOf } from '../tool/spawn-tool-name.ts';
 import { secondOpinionTool } from './second-opinion.ts';
+import { agentId, model, systemPrompt, timeout } from './shapes.ts';
 
 const prompt = z
   .string()
   .min(1)
   .describe('The whole task: it sees nothing else');
-const timeout = z
-  .number()
-  .positive()
-  .max(604_800)
-  .describe('Seconds until stopped');
-const requestId = z.string().min(1).max(200).describe('Same id: same agent');
+const requestId = z
+  .string()
+  .min(1)
+  .max(200)
+  .optional()
+  .describe('Same id: same agent');
 
-/** Characters of the error of an agent that ended before; result has all. */
+/** Characters of an earlier agent's error; result has all of it. */
 const errorChars = 2000;
 
 const commonInput = {
   prompt,
-  model: z.string().min(1).max(200).optional(),
-  timeout: timeout.optional(),
-  system_prompt: z.string().min(1).max(100_000).optional(),
-  request_id: requestId.optional()
+  model,
+  timeout,
+  system_prompt: systemPrompt,
+  request_id: requestId
 };
 
 const cliInput = {
@@ -44,13 +51,12 @@ const cliInput = {
   isolate: z.enum(['worktree']).optional()
 };
 
-/** One for all engines of a kind: each schema costs the start. */
+/** All engines of a kind share a schema: each schema takes time at startup. */
 const inputs = {
   cli: z.strictObject(cliInput),
   api: z.strictObject(commonInput)
 };
 
-/** One spawn tool per engine, and those that continue and compare. */
 export function spawnTools(host: Host): Tool[] {
   return [
     ...host.registry.all().map((engine) => spawnTool(host, engine)),
@@ -63,15 +69,10 @@ function spawnTool(host: Host, engine: Engine): Tool {
   return defineTool({
     name: toolNameOf(engine),
     title: `Spawn ${labelOf(engine)}`,
-    description: describe(engine),
+    description: describe(engine, host),
     input: inputs[engine.kind],
-    annotations: {
-      readOnlyHint: false,
-      destructiveHint: engine.kind === 'cli',
-      idempotentHint: false,
-      openWorldHint: true
-    },
-    handle: async (input) => {
+    annotations: engine.kind === 'cli' ? starting : asking,
+    handle: async (input, { caller }) => {
       const { prompt, model, timeout, system_prompt, request_id } = input;
       const { cwd, access, isolate } = cliOnly(input);
       return answer(
@@ -80,6 +81,7 @@ function spawnTool(host: Host, engine: Engine): Tool {
         await host.spawn({
           engine: engine.name,
           prompt,
+          caller,
           model,
           timeoutSeconds: timeout,
           systemPrompt: system_prompt,
@@ -103,19 +105,15 @@ function continueTool(host: Host): Tool {
     input: z.strictObject({
       agent_id: agentId,
       prompt: z.string().min(1),
-      timeout: timeout.optional(),
-      request_id: requestId.optional()
+      timeout,
+      request_id: requestId
     }),
-    annotations: {
-      readOnlyHint: false,
-      destructiveHint: true,
-      idempotentHint: false,
-      openWorldHint: true
-    },
-    handle: async ({ agent_id, prompt, timeout, request_id }) => {
+    annotations: starting,
+    handle: async ({ agent_id, prompt, timeout, request_id }, { caller }) => {
       const spawned = await host.continue({
         agentId: agent_id,
         prompt,
+        caller,
         timeoutSeconds: timeout,
         requestId: request_id
       });
@@ -126,7 +124,7 @@ function continueTool(host: Host): Tool {
   });
 }
 
-function describe(engine: Engine): string {
+function describe(engine: Engine, { config }: Host): string {
   const label = labelOf(engine);
   const begins =
     engine.kind === 'cli'
@@ -137,13 +135,14 @@ function describe(engine: Engine): string {
   const aliases = Object.keys(engine.models?.aliases ?? {});
   const models =
     aliases.length === 0 ? '' : ` Models: ${aliases.join(', ')} or a full id.`;
-  // What to do with the answer stays, however long the engine's own words.
-  const ends = `${limits} wait_for_agents gives the answer.${models}`;
+  // Only the engine's own description is cut.
+  const by = hasRuns(config) ? 'wait_for_agents' : '"troupe result"';
+  const ends = `${limits} ${by} gives the answer.${models}`;
   const room = 600 - begins.length - ends.length - 1;
   return `${begins} ${engine.description.slice(0, room)}${ends}`;
 }
 
-/** What was started, what will happen, and the next call to make. */
+/** The facts of the started agent, and the next call. */
 function answer(
   host: Host,
   engine: Engine,
@@ -157,11 +156,11 @@ function answer(
     status
   };
   if (failure) {
-    const told = { error_code: failure.code, error: failure.message };
     const { ready_engines, message } = helpFor(failure.code, host);
     return {
       ...facts,
-      ...told,
+      error_code: failure.code,
+      error: failure.message,
       ...ready_engines,
       message: `${failure.message}${message}`
     };
@@ -173,30 +172,31 @@ function answer(
   const begins = status === 'queued' ? 'is queued and will run' : 'runs';
   return {
     ...facts,
-    message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${next(record.agent_id)}`
+    message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${next(record.agent_id, host)}`
   };
 }
 
-/** The engines that could start instead, which help no busy session. */
+/** Engines that could start instead; none can for a busy session. */
 function helpFor(code: FailureCode, host: Host) {
   if (code === 'session_busy') return { ready_engines: {}, message: '' };
-  const ready = locateReady(host.registry, host.processes, host.keys);
+  const ready = readyEngineNames(host.registry, host.processes, host.keys);
   return {
     ready_engines: { ready_engines: ready },
     message: ` Ready now: ${ready.join(', ') || 'none'}.`
   };
 }
 
-/** What an agent has come to that the same request made before. */
+/** The state of the agent that an earlier call with this id started. */
 function again(
   host: Host,
   { agent_id: id }: RunRecord,
   outcome: Outcome | undefined
 ): Facts {
   const before = `This request_id started agent ${id} before; no second one was started.`;
-  if (!outcome) return { message: `${before} ${next(id)}` };
+  if (!outcome) return { message: `${before} ${next(id, host)}` };
+  const result = waysOn(host.config).result(id);
   const { status, error, error_code: code, started_at } = outcome;
-  const told = {
+  const why = {
     ...(code === null ? {} : { error_code: code }),
     ...(error === null
       ? {}
@@ -204,14 +204,14 @@ function again(
   };
   if (status !== 'failed' || started_at !== null || code === null)
     return {
-      ...told,
-      message: `${before} It has ended: result {"agent_id":"${id}"} gives its answer.`
+      ...why,
+      message: `${before} It has ended: ${result} gives its answer.`
     };
   const { ready_engines, message } = helpFor(code, host);
   return {
-    ...told,
+    ...why,
     ...ready_engines,
-    message: `This request_id made agent ${id} before, which could not start; no second one was made. result {"agent_id":"${id}"} says why. To try again, take another request_id.${message}`
+    message: `This request_id made agent ${id} before, which could not start; no second one was made: ${result} says why. To try again, take another request_id.${message}`
   };
 }
 
@@ -234,11 +234,10 @@ function accessOf(record: RunRecord, asked: Access | undefined): string {
   return ` with access ${record.access} (${holder}${capped}) in ${record.cwd}`;
 }
 
-function next(id: string): string {
-  return `Next: wait_for_agents {"agent_ids":["${id}"]} gives its answer; do other work first if you have some.`;
+function next(id: string, { config }: Host): string {
+  return `Next: ${waysOn(config).wait(id)}; do other work first if you have some.`;
 }
 
-/** API engines have neither: their schema does not list them. */
 function cliOnly(input: Partial<z.output<z.ZodObject<typeof cliInput>>>) {
   return { cwd: input.cwd, access: input.access, isolate: input.isolate };
 }

@@ -1,22 +1,37 @@
 import { z } from 'zod';
-import { hasToolset } from '../../../config.ts';
-import type { Form } from '../../../core/runs/fit.ts';
-import { listPart } from '../../../core/runs/parts.ts';
-import type { Run } from '../../../core/runs/run.ts';
+import {
+  type Answer,
+  type Budget,
+  type Facts,
+  fitInto,
+  type Part,
+  sizeOf
+} from '../../../answers/budget.ts';
+import { inlineChars } from '../../../answers/format-run.ts';
 import {
   type MemberReport,
   readMembers
-} from '../../../core/squads/read-member.ts';
+} from '../../../answers/squad-members.ts';
+import { listPart } from '../../../answers/truncate.ts';
+import { whyGone } from '../../../core/runs/damaged-run.ts';
+import type { Run } from '../../../core/runs/run.ts';
+import type { Role } from '../../../core/squads/role-file.ts';
 import type { StartedSquad } from '../../../core/squads/squads.ts';
-import type { Host } from '../../../host.ts';
-import { defineTool, type Tool, type ToolContext } from '../define-tool.ts';
-import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
-import { given } from '../given.ts';
-import { waitWithProgress } from '../wait-with-progress.ts';
-import { looking } from './agent-input.ts';
-import { listRoles } from './list-roles.ts';
+import { shortName } from '../../../core/text.ts';
+import type { Host } from '../../../host/host.ts';
+import { fitAnswer, limitsOf, messageField } from '../answers/client-limits.ts';
+import { markRead } from '../answers/mark-read.ts';
+import { waitWithProgress } from '../answers/wait-with-progress.ts';
+import { hasRuns, waysOn } from '../answers/ways-on.ts';
+import {
+  defineTool,
+  looking,
+  starting,
+  type Tool,
+  type ToolContext
+} from '../tool/define-tool.ts';
 
-/** More than a call can wait for at once. */
+/** The most members of one call. */
 const mostMembers = 500;
 
 const member = {
@@ -25,7 +40,7 @@ const member = {
   cwd: z.string().max(4096).optional().describe('Inside the workspace')
 };
 
-/** The schema shows chats only where there are chats. */
+/** Only stateful squads have chats. */
 const members = {
   stateless: () => z.strictObject(member),
   stateful: () => z.strictObject({ ...member, chatId: chatId() })
@@ -62,24 +77,23 @@ function startTool(host: Host): Tool {
   return defineTool({
     name: 'start_squad_members',
     title: 'Start squad members',
-    description: `Starts several agents, each with a role and a task of its own, and answers when all have ended: status ("completed" is exit code 0) and result of each. Give them separate files to edit. Those not done in time go on${hasToolset(host.config, 'runs') ? ': wait_for_agents with squadId gives the rest' : ''}.`,
+    description: `Starts several agents, each with a role and a task of its own, and answers when all have ended: status ("completed" is exit code 0) and result of each. Give them separate files to edit. Those not done in time go on${hasRuns(host.config) ? ': wait_for_agents with squadId gives the rest' : ''}.`,
     input: z.strictObject({
       members: z.array(members[stateMode]()).min(1).max(mostMembers),
       metadata: z.record(z.string(), z.unknown()).optional(),
       background: z.boolean().optional()
     }),
-    annotations: {
-      readOnlyHint: false,
-      destructiveHint: true,
-      idempotentHint: false,
-      openWorldHint: true
-    },
+    annotations: starting,
     handle: async ({ members, metadata, background }, context) => {
-      const started = await host.squads.start({ members, metadata });
+      const started = await host.squads.start({
+        members,
+        metadata,
+        caller: context.caller
+      });
       const runs = background
         ? await spawned(host, started)
         : await settled(host, started, context);
-      return given(
+      return markRead(
         await answer(host, started, runs, context.clientName),
         host,
         context
@@ -88,7 +102,7 @@ function startTool(host: Host): Tool {
   });
 }
 
-/** The members' agents as they stand when they are over, or time is. */
+/** The members' runs once all have ended, or at the client's time limit. */
 async function settled(
   host: Host,
   { squad, refused }: StartedSquad,
@@ -110,7 +124,7 @@ async function settled(
   return [...finished, ...waiting];
 }
 
-/** As they were spawned: those that could not be have ended. */
+/** The members' runs right after the start; refused ones have ended. */
 async function spawned(
   host: Host,
   { squad, begun }: StartedSquad
@@ -134,60 +148,91 @@ async function answer(
       member,
       run: byId.get(member.agentId),
       directory: host.store.directoryOf(member.agentId),
-      refused: refused.get(member.agentId)
+      refused:
+        refused.get(member.agentId) ?? whyGone(member.agentId, host.store)
     }))
   );
   const { squadId } = squad;
+  const ways = waysOn(host.config);
   const open = runs.filter(({ outcome }) => !outcome).length;
   const messages = [
     ...(warning === undefined ? [] : [warning]),
     ...(open === 0
       ? []
       : [
-          `${open} of ${squad.members.length} have not ended. ${next(host, squadId)}`
+          `${open} of ${squad.members.length} have not ended. ${ways.waitForSquad(squadId)}; nothing is lost.`
         ])
   ];
-  const form = (
-    kind: keyof MemberReport,
-    least: number,
-    ...brief: string[]
-  ): Form => ({
-    least,
-    answer: (told) => {
-      const members = reports.map((report) => report[kind](told));
-      // While the rest is measured there are no texts: counted as cut.
+  const form =
+    (kind: keyof MemberReport, ...brief: string[]): Answer =>
+    (put) => {
+      const members = reports.map((report) => report[kind](put));
+      // While fitInto shares the budget, rows have no texts and count as cut.
       const isWhole = members.every(
         (row) => 'result' in row && !('next_offset' in row)
       );
-      const cut = isWhole || kind === 'bare' ? [] : [readOn];
+      const cut = isWhole || kind === 'bare' ? [] : [ways.readOn];
       return {
         squadId,
-        ...said(...messages, ...brief, ...cut),
-        ...(kind === 'bare' ? told(listPart('members', members)) : { members })
+        ...messageField(...messages, ...brief, ...cut),
+        ...(kind === 'bare' ? put(listPart('members', members)) : { members })
       };
-    }
-  });
+    };
   return fitAnswer(clientName, [
-    { ...form('full', 1000), leastChars: 200 },
-    form('words', 200, outputElsewhere(host)),
-    form('bare', 0, toldShortly, notAll(host, squadId))
+    { answer: form('full'), minBytes: 1000, minChars: 200 },
+    { answer: form('words', outputElsewhere(host)), minBytes: 200 },
+    { answer: form('bare', ways.shortNote, notAll(host, squadId)) }
   ]);
-}
-
-/** What has no tool here has a command. */
-function next({ config }: Host, squadId: string): string {
-  return hasToolset(config, 'runs')
-    ? `Next: wait_for_agents {"squadId":"${squadId}"}; nothing is lost.`
-    : 'They go on; the toolset "runs", which has wait_for_agents, is not served here, so the user has to ask "troupe list" and "troupe result".';
 }
 
 function notAll({ paths }: Host, squadId: string): string {
   return `With members_total, some rows are left out; ${paths.record}/squads/${squadId}.json has all.`;
 }
 
-const readOn =
-  'A result with next_offset is cut: call result with its agentId and that as offset to read on.';
-
 function outputElsewhere({ paths }: Host): string {
   return `rawStdout and rawStderr are left out for want of room: they are in ${paths.record}/spawns/<agentId>/stdout and stderr.`;
+}
+
+/** All roles, with as much of their descriptions as fits into the answer. */
+function listRoles(roles: Role[], clientName: string): Facts {
+  const named = roles.map(({ id, name }) => ({ id, name: shortName(name) }));
+  const least = { roles: named.map((role) => ({ ...role, description: '' })) };
+  const { answerBytes: bytes } = limitsOf(clientName);
+  const chars = inlineChars - JSON.stringify(least).length;
+  if (chars < 0 || sizeOf(least) >= bytes) return { roles: named };
+  return fitInto(
+    (put) => ({
+      roles: roles.map(({ description }, index) => ({
+        ...named[index],
+        ...put(descriptionPart(description))
+      }))
+    }),
+    { chars, bytes }
+  );
+}
+
+/** Counts characters of JSON, in which a quotation mark takes two. */
+function descriptionPart(description: string): Part {
+  return {
+    chars: JSON.stringify(description).length - 2,
+    within: (budget) => ({ description: shortened(description, budget) })
+  };
+}
+
+/** The description, cut with an ellipsis if needed; empty if nothing fits. */
+function shortened(description: string, budget: Budget): string {
+  const json = JSON.stringify(description);
+  const isAll = json.length - 2 <= budget.chars;
+  if (isAll && sizeOf({ description }) <= budget.bytes) return description;
+  let chars = budget.chars - '…'.length;
+  let bytes = budget.bytes - sizeOf({ description: '…' });
+  let shown = '';
+  for (const letter of description) {
+    const written = JSON.stringify(letter).slice(1, -1);
+    chars -= written.length;
+    bytes -= Buffer.byteLength(written);
+    if (chars < 0 || bytes < 0) break;
+    shown += letter;
+  }
+  return shown === '' ? '' : `${shown.trimEnd()}…`;
 }

@@ -1,29 +1,42 @@
 import { z } from 'zod';
-import { HostError } from '../../../core/errors.ts';
-import { unknownAgent } from '../../../core/runs/continue-run.ts';
-import type { Facts, Form } from '../../../core/runs/fit.ts';
-import { listPart } from '../../../core/runs/parts.ts';
-import { type Report, reachOf, readReport } from '../../../core/runs/report.ts';
-import type { Run, RunRecord } from '../../../core/runs/run.ts';
-import { unlessSpoilt } from '../../../core/runs/spoilt.ts';
-import type { SpoiltRun, WaitResult } from '../../../core/runs/waiter.ts';
-import type { Host } from '../../../host.ts';
-import { defineTool, type Tool } from '../define-tool.ts';
-import { fitAnswer, said, toldShortly } from '../fit-answer.ts';
-import { given } from '../given.ts';
-import { waitWithProgress } from '../wait-with-progress.ts';
-import { agentId, reading } from './agent-input.ts';
+import type { Answer, Facts, Form } from '../../../answers/budget.ts';
+import {
+  type Report,
+  reachOf,
+  readReport
+} from '../../../answers/format-run.ts';
+import { listPart } from '../../../answers/truncate.ts';
+import {
+  type Asker,
+  inScope,
+  refuseLineage,
+  type Scope
+} from '../../../core/runs/admission/scope.ts';
+import { unlessCorrupt } from '../../../core/runs/damaged-run.ts';
+import type {
+  CorruptRun,
+  LostRun,
+  WaitResult
+} from '../../../core/runs/end/waiter.ts';
+import type { Run } from '../../../core/runs/run.ts';
+import { unknownAgent } from '../../../core/runs/start/continue-run.ts';
+import type { Host } from '../../../host/host.ts';
+import { fitAnswer, messageField } from '../answers/client-limits.ts';
+import { markRead } from '../answers/mark-read.ts';
+import { waitWithProgress } from '../answers/wait-with-progress.ts';
+import { byTool } from '../answers/ways-on.ts';
+import { defineTool, reading, type Tool } from '../tool/define-tool.ts';
+import { agentId } from './shapes.ts';
 
-/** Of a wait for agents by name. */
+/** The most agents that one call can name. */
 const mostIds = 500;
 
-/** Waits for agents of this workspace and gives their answers. */
 export function waitTool(host: Host): Tool {
   return defineTool({
     name: 'wait_for_agents',
     title: 'Wait for agents',
     description:
-      'Waits until agents end and gives their answers: no need to call result for what is not truncated. On status "timeout" call again; nothing is lost.',
+      'Waits until your agents end and gives their answers; call result only for truncated ones. On status "timeout" call again.',
     input: z.strictObject({
       timeout: z
         .number()
@@ -31,19 +44,18 @@ export function waitTool(host: Host): Tool {
         .max(604_800)
         .default(300)
         .describe('Seconds; stops no agent'),
-      agent_ids: z
-        .array(agentId)
-        .min(1)
-        .max(mostIds)
-        .optional()
-        .describe('Default: all active; asked by an agent, its own'),
+      agent_ids: z.array(agentId).min(1).max(mostIds).optional(),
       squadId: z.string().min(1).max(64).optional().describe('All its members'),
-      mode: z.enum(['all', 'any']).default('all')
+      mode: z.enum(['all', 'any']).default('all'),
+      scope: z
+        .enum(['mine', 'workspace'])
+        .default('mine')
+        .describe('Without ids')
     }),
     annotations: reading,
-    handle: async ({ timeout, agent_ids, squadId, mode }, context) => {
-      const asked = await wanted(host, agent_ids, squadId);
-      const { ids, missing } = asked;
+    handle: async ({ timeout, agent_ids, squadId, mode, scope }, context) => {
+      const asked = await wanted(host, context, scope, agent_ids, squadId);
+      const { ids, missing, others } = asked;
       const notes =
         missing > 0
           ? [
@@ -51,39 +63,48 @@ export function waitTool(host: Host): Tool {
             ]
           : [];
       if (ids.length === 0)
-        return given(
-          await nothingRunning(host, context.clientName, notes, asked.over),
+        return markRead(
+          await nothingRunning(host, context.clientName, notes, asked),
           host,
           context
         );
-      const { finished, waiting, spoilt, elapsedMs } = await waitWithProgress(
-        host,
-        { agentIds: ids, mode, seconds: timeout },
-        context
-      );
+      const { finished, waiting, spoilt, lost, elapsedMs } =
+        await waitWithProgress(
+          host,
+          { agentIds: ids, mode, seconds: timeout },
+          context
+        );
       const elapsed_seconds = Math.round(elapsedMs / 100) / 10;
       const still_running = waiting.map(({ record }) => record.agent_id);
       if (host.origin.isAgents() && waiting.some(isQueued))
         notes.push(queuedBehindUs);
       const isAny = mode === 'any' && finished.length > 0;
+      if (lost.length > 0) notes.push(didNotComplete);
       const squad = squadId === undefined ? {} : { squadId };
       const answer = fitAnswer(
         context.clientName,
         await formsOf(host, { finished, spoilt }, (results, brief, list) =>
           waiting.length === 0
             ? {
-                status: 'all_completed',
+                status: lost.length > 0 ? 'agents_lost' : 'all_completed',
                 ...squad,
                 elapsed_seconds,
-                ...said(...notes, ...brief),
-                ...list('results', results)
+                ...others,
+                ...lostOf(lost, list),
+                ...messageField(...notes, ...brief),
+                ...list(
+                  lost.length > 0 ? 'completed_results' : 'results',
+                  results
+                )
               }
             : {
                 status: isAny ? 'any_completed' : 'timeout',
                 ...squad,
                 elapsed_seconds,
+                ...lostOf(lost, list),
                 ...list('still_running', still_running),
-                ...said(
+                ...others,
+                ...messageField(
                   `The rest goes on in the background. Call wait_for_agents again ${
                     squadId !== undefined
                       ? 'with the same squadId'
@@ -98,76 +119,88 @@ export function waitTool(host: Host): Tool {
               }
         )
       );
-      return given(answer, host, context);
+      return markRead(answer, host, context);
     }
   });
 }
 
 interface Wanted {
   ids: string[];
+  /** The number of squad members without an agent. */
   missing: number;
-  /** Known when all that run were looked for. */
+  /** Agents that have just ended; only in a wait for a whole scope. */
   over?: string[];
+  /** Active agents of other callers; only in a wait for the caller's agents. */
+  others?: { others_running: number };
 }
 
-/** Those that are named, else all that run. */
+/**
+ * The agents to wait for: the named ones, else all of the scope.
+ * @throws HostError `unknown_agent`, or `invalid_input` for an agent that waits
+ *   for the caller
+ */
 async function wanted(
   host: Host,
+  asker: Asker,
+  scope: Scope,
   named: string[] | undefined,
   squadId: string | undefined
 ): Promise<Wanted> {
-  const above = host.origin.isAgents() ? host.origin.lineage() : [];
   if (!named && squadId === undefined) {
     const { active, over } = await host.tracker.standing();
-    const records = active.map(({ record }) => record);
-    // Two agents that waited for all would wait for each other.
-    const its = above[0] === undefined ? records : below(above[0], records);
-    return { ids: its.map(({ agent_id }) => agent_id), missing: 0, over };
+    const { ids, others } = inScope(active, scope, asker, host);
+    const counted =
+      scope === 'mine' ? { others: { others_running: others } } : {};
+    return { ids, missing: 0, over, ...counted };
   }
-  for (const id of named ?? [])
-    if (!host.store.has(id)) throw unknownAgent(id, host.store);
+  const { store, tracker } = host;
+  for (const id of named ?? []) {
+    // The wait itself reports an agent whose folder was removed.
+    const isLost = store.lost.messageOf(id) || tracker.isFollowed(id);
+    if (!store.has(id) && !isLost) throw unknownAgent(id, store);
+  }
   const { ids, missing } =
     squadId === undefined
       ? { ids: [], missing: 0 }
       : await host.squads.agentsOf(squadId);
   const all = [...new Set([...(named ?? []), ...ids])];
-  const own = all.find((id) => above.includes(id));
-  if (own === undefined) return { ids: all, missing };
-  throw new HostError(
-    'invalid_input',
-    `Agent ${own} is ${own === above[0] ? 'the one that asks' : 'one that waits for the one that asks'}: it cannot end before this wait does.`,
-    'Name the others in agent_ids, and wait for those only.'
-  );
-}
-
-/** Those that an agent has started, and what they have started in turn. */
-function below(agentId: string, records: RunRecord[]): RunRecord[] {
-  const own = records.filter(({ parent }) => parent === agentId);
-  return own.flatMap((one) => [one, ...below(one.agent_id, records)]);
+  refuseLineage(all, host.origin);
+  return { ids: all, missing };
 }
 
 async function nothingRunning(
   host: Host,
   clientName: string,
   notes: string[],
-  over?: string[]
+  { over, others }: Wanted
 ): Promise<Facts> {
   const ids = host.recent(5, over);
   const runs = await Promise.all(
-    ids.map((id) => unlessSpoilt(host.tracker.run(id)))
+    ids.map((id) => unlessCorrupt(host.tracker.run(id)))
   );
   const finished = runs.filter((run) => run !== undefined);
   return fitAnswer(
     clientName,
     await formsOf(host, { finished, spoilt: [] }, (results, brief, list) => ({
       status: 'no_agents_running',
-      ...said(...notes, 'No agent is running. These ended last.', ...brief),
+      ...others,
+      ...messageField(
+        ...notes,
+        `${noneRunning(others)} These ended last.`,
+        ...brief
+      ),
       ...list('recent_results', results)
     }))
   );
 }
 
-/** Puts results, what is to be said of them, and its lists into an answer. */
+function noneRunning(others: Wanted['others']): string {
+  const count = others?.others_running ?? 0;
+  if (count === 0) return 'No agent is running.';
+  return `No agent of yours is running. Others have ${count} at work or queued: scope "workspace" waits for them.`;
+}
+
+/** Builds an answer around results, with notes about them. */
 type Envelope = (
   results: Facts[],
   brief: string[],
@@ -175,9 +208,9 @@ type Envelope = (
 ) => Facts;
 
 /**
- * Results of several agents, the fullest form first: with all facts, with
- * their words and how they ended, with what went wrong, without any words;
- * and of that as many as there is room for.
+ * Forms of an answer about several agents, from the longest to the shortest:
+ * all facts, the output, the error, only the status. The last form has as many
+ * rows as fit.
  */
 async function formsOf(
   host: Host,
@@ -189,37 +222,36 @@ async function formsOf(
     finished.map((run) => readReport(run, host.store, host.tracker, { reach }))
   );
   reports.push(...spoilt.map(reportSpoilt));
-  const form = (
-    kind: keyof Report,
-    least: number,
-    ...brief: string[]
-  ): Form => ({
-    least,
-    answer: (told) =>
+  const form =
+    (kind: keyof Report, ...brief: string[]): Answer =>
+    (put) =>
       envelope(
-        reports.map((report) => report[kind](told)),
+        reports.map((report) => report[kind](put)),
         brief,
-        (name, items) => ({ [name]: items })
-      )
-  });
+        (name, items) =>
+          kind === 'bare' ? put(listPart(name, items)) : { [name]: items }
+      );
   return [
-    form('full', 1000),
-    form('words', 64, toldShortly),
-    form('error', 32, errorsOnly),
-    {
-      least: 0,
-      answer: (told) =>
-        envelope(
-          reports.map((report) => report.bare(told)),
-          [onlyRows],
-          (name, items) => told(listPart(name, items))
-        )
-    }
+    { answer: form('full'), minBytes: 1000 },
+    { answer: form('words', byTool.shortNote), minBytes: 64 },
+    { answer: form('error', errorsOnly), minBytes: 32 },
+    { answer: form('bare', onlyRows) }
   ];
 }
 
-/** How it stands nobody can say, so it has no status. */
-function reportSpoilt({ agentId, problem }: SpoiltRun): Report {
+function lostOf(lost: LostRun[], list: Parameters<Envelope>[2]): Facts {
+  const rows = lost.map(({ agentId, message }) => ({
+    agent_id: agentId,
+    message
+  }));
+  return rows.length > 0 ? list('lost', rows) : {};
+}
+
+const didNotComplete =
+  'Agents in lost did not complete, and nothing of them is kept.';
+
+/** The status of a corrupt record is unknown. */
+function reportSpoilt({ agentId, problem }: CorruptRun): Report {
   const row = { agent_id: agentId, error_code: problem.code };
   const bare = () => row;
   const error = () => ({ ...row, error: problem.message, hint: problem.hint });

@@ -1,15 +1,15 @@
 import { afterAll, expect, test } from 'vitest';
 import { tokensOf } from '../../../../bench/token-count.mjs';
-import { thisWitness } from '../../../adapters/child-process/processes.ts';
-import { loadConfig } from '../../../config.ts';
-import { WorkerDesk } from '../../../core/orchestrator/worker-desk.ts';
-import { WorkerStore } from '../../../core/orchestrator/worker-store.ts';
-import { createTempWorkspace } from '../../../testing/temp-workspace.ts';
-import { termsOf } from '../../../wiring-orchestrator.ts';
+import { createTempWorkspace } from '../../../../test/kit/workspaces/temp-workspace.ts';
+import { processLiveness } from '../../../adapters/child-process/processes.ts';
+import { loadConfig } from '../../../config/config.ts';
+import { WorkerMailbox } from '../../../core/orchestrator/queue/worker-mailbox.ts';
+import { WorkerStore } from '../../../core/orchestrator/queue/worker-store.ts';
+import { termsOf } from '../../../host/wiring-orchestrator.ts';
 import { workerTools } from './worker.ts';
 
 const workspace = createTempWorkspace();
-const store = new WorkerStore(workspace.paths, thisWitness());
+const store = new WorkerStore(workspace.paths, processLiveness());
 const agentId = '0123abcd';
 const { folder, log } = store.create(
   {
@@ -44,7 +44,7 @@ const { folder, log } = store.create(
 const problems: unknown[] = [];
 const tools = workerTools({
   agentId,
-  desk: new WorkerDesk({
+  desk: new WorkerMailbox({
     folder,
     log,
     broadcast: store.broadcastOf('f00df00d'),
@@ -64,7 +64,10 @@ afterAll(() => {
 const context = {
   signal: new AbortController().signal,
   clientName: 'a client',
-  progress: () => undefined
+  caller: { client: 'a client' },
+  isThere: () => false,
+  progress: () => undefined,
+  afterAnswer: () => undefined
 };
 
 function tool(name: string) {
@@ -73,7 +76,7 @@ function tool(name: string) {
   return found;
 }
 
-test('a worker has two tools, which cost it less than 300 tokens', () => {
+test('the two tools of a worker cost less than 300 tokens', () => {
   expect(tools.map(({ name }) => name)).toEqual([
     'wait_for_command',
     'emit_event'
@@ -82,13 +85,13 @@ test('a worker has two tools, which cost it less than 300 tokens', () => {
 });
 
 test.each(tools.map((one) => [one.name, one] as const))(
-  '%s says what it is within the limits of all clients',
+  '%s has a title and a description within the limits of all clients',
   (_, { name, title, description, annotations, inputSchema }) => {
     expect(name).toMatch(/^[a-z][a-z0-9_]{0,31}$/);
     expect(title).not.toBe('');
     expect(description.length).toBeGreaterThan(20);
     expect(description.length).toBeLessThanOrEqual(600);
-    // It takes and gives what concerns its own files, and asks nobody else.
+    // The tools read and write only the worker's own files.
     expect(annotations).toEqual({
       readOnlyHint: false,
       destructiveHint: false,
@@ -126,3 +129,17 @@ test.each([
     expect(log.outbox.lastSeq()).toBe(before);
   }
 );
+
+test('an end without a running task is refused, with a hint how to get the next task', async () => {
+  const answer = await tool('emit_event').call(
+    { type: 'result', payload: {}, done: true },
+    context
+  );
+  expect(answer).toMatchObject({
+    isError: true,
+    structuredContent: {
+      error_code: 'invalid_input',
+      hint: 'Wait for the next command, which brings the next task.'
+    }
+  });
+});

@@ -1,22 +1,25 @@
 import { z } from 'zod';
+import type { Facts } from '../../../answers/budget.ts';
 import { HostError } from '../../../core/errors.ts';
-import type { WorkerDesk } from '../../../core/orchestrator/worker-desk.ts';
-import type { Facts } from '../../../core/runs/fit.ts';
-import { limitsOf } from '../clients.ts';
-import { commandAnswer } from '../command-answer.ts';
-import { defineTool, type Tool } from '../define-tool.ts';
-import { looking } from './agent-input.ts';
+import type {
+  CommandResult,
+  WorkerMailbox
+} from '../../../core/orchestrator/queue/worker-mailbox.ts';
+import { fits, limitsOf } from '../answers/client-limits.ts';
+import { acting, defineTool, type Tool } from '../tool/define-tool.ts';
+import { taskId } from './shapes.ts';
 
-export interface WorkerTools {
-  agentId: string;
-  desk: WorkerDesk;
-  /** Puts a payload into a file that the worker can read; gives its path. */
+export interface Payloads {
+  /** Writes a payload to a file that the worker can read; returns its path. */
   keepPayload: (text: string) => string;
-  /** The absolute path of a payload that has a file. */
+  /** The absolute path of a payload file. */
   pathOf: (file: string) => string;
 }
 
-const acting = { ...looking, readOnlyHint: false, idempotentHint: false };
+interface WorkerTools extends Payloads {
+  agentId: string;
+  desk: WorkerMailbox;
+}
 
 const own = z
   .string()
@@ -24,7 +27,6 @@ const own = z
   .optional()
   .describe('Your own id; may be left out');
 
-/** The two tools of one worker. */
 export function workerTools(worker: WorkerTools): Tool[] {
   const { agentId, desk } = worker;
   const check = (asked: string | undefined) => {
@@ -55,11 +57,11 @@ export function workerTools(worker: WorkerTools): Tool[] {
       handle: async (input, { clientName, signal }) => {
         check(input.agent_id);
         const { waitSeconds } = limitsOf(clientName);
-        const heard = await desk.waitForCommand({
+        const result = await desk.waitForCommand({
           timeoutMs: Math.min(input.timeout_ms, 1000 * waitSeconds),
           signal
         });
-        return commandAnswer(heard, clientName, worker);
+        return commandAnswer(result, clientName, worker);
       }
     }),
     defineTool({
@@ -96,10 +98,36 @@ export function workerTools(worker: WorkerTools): Tool[] {
   ];
 }
 
-/** Whoever makes tasks names them; it has to stand in one line. */
-export const taskId = z
-  .string()
-  .min(1)
-  .max(200)
-  // No pattern for clients: those that read it without Unicode misread it.
-  .refine((id) => !/\p{Cc}/u.test(id), 'holds a control character');
+/**
+ * The next command for a worker. A payload that the client would cut is written
+ * to a file.
+ */
+export function commandAnswer(
+  { given, cursor, cancelRequested }: CommandResult,
+  clientName: string,
+  payloads: Payloads
+): Facts {
+  const cancellation = cancelRequested ? { cancel_requested: true } : {};
+  if (!given) return { status: 'timeout', cursor, ...cancellation };
+  const { type, task, redelivered } = given;
+  if (!task) return { status: 'command', command: { type }, cursor };
+  const answer = (payload: Facts): Facts => ({
+    status: 'command',
+    command: {
+      type,
+      task_id: task.id,
+      ...payload,
+      ...(redelivered ? { redelivered: true } : {})
+    },
+    cursor,
+    ...cancellation
+  });
+  if (task.payloadFile !== undefined)
+    return answer({ payload_file: payloads.pathOf(task.payloadFile) });
+  const whole = answer(
+    task.payload === undefined ? {} : { payload: task.payload }
+  );
+  if (fits(whole, clientName)) return whole;
+  const file = payloads.keepPayload(JSON.stringify(task.payload));
+  return answer({ payload_file: payloads.pathOf(file) });
+}

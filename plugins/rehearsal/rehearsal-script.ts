@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** Thrown by the command `fail` of a script. */
+export class ScriptFailure extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+interface ScriptParts {
+  access: string;
+  report: (event: Record<string, unknown>) => void;
+  /** Prints text that is not an event. */
+  print: (text: string) => void;
+}
+
+/** Performs a script line by line. */
+export class Script {
+  /** Lines of the answer so far. */
+  readonly said: string[] = [];
+  readonly #access: string;
+  readonly #report: ScriptParts['report'];
+  readonly #commands: Record<string, (rest: string) => unknown> = {
+    say: (text) => this.said.push(text),
+    sleep: (seconds) => delay(1000 * Number(seconds) || 0),
+    write: (rest) => this.#write(rest),
+    progress: (text) => this.#report({ type: 'progress', text }),
+    print: (megabytes) => this.#printMuch(Number(megabytes) || 1),
+    fail: (rest) => fail(rest),
+    exit: (code) => process.exit(Number(code) || 0),
+    crash: () => process.kill(process.pid, 'SIGKILL'),
+    hang: () => delay(2 ** 31 - 1),
+    'ignore-term': () => process.on('SIGTERM', () => undefined),
+    'leave-child': () => leaveChild(false),
+    'leave-daemon': () => leaveChild(true)
+  };
+
+  readonly #print: ScriptParts['print'];
+
+  constructor({ access, report, print }: ScriptParts) {
+    this.#access = access;
+    this.#report = report;
+    this.#print = print;
+  }
+
+  /** @throws ScriptFailure for the command `fail` */
+  async perform(line: string): Promise<void> {
+    const command = this.#commandIn(line);
+    if (command) {
+      this.#report({ type: 'progress', text: line.trim().slice(0, 120) });
+      await command();
+    } else if (line.trim() !== '')
+      this.said.push(`(would work on: ${line.trim()})`);
+  }
+
+  #commandIn(line: string): (() => unknown) | undefined {
+    const [, word = '', rest = ''] =
+      /^\s*([a-z-]+)(?:\s+(.*?))?\s*$/s.exec(line) ?? [];
+    const command = Object.hasOwn(this.#commands, word)
+      ? this.#commands[word]
+      : undefined;
+    return command && (() => command(rest));
+  }
+
+  answer(): string {
+    return [
+      'Rehearsal, no model was asked.',
+      ...(this.said.length > 0 ? this.said : ['(nothing to do)'])
+    ].join('\n');
+  }
+
+  /** Prints plain text, which a reader of events has to skip. */
+  #printMuch(megabytes: number): void {
+    const text = `${'x'.repeat(1023)}\n`.repeat(1024);
+    for (let printed = 0; printed < megabytes; printed += 1) this.#print(text);
+  }
+
+  #write(rest: string): void {
+    const [path = '', ...words] = rest.split(' ');
+    if (this.#access === 'read') {
+      this.said.push(`(refused to write ${path}: access is read)`);
+      return;
+    }
+    const target = resolve(path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, `${words.join(' ')}\n`);
+    this.#report({ type: 'edit', text: target });
+    this.said.push(`wrote ${path}`);
+  }
+}
+
+function fail(rest: string): never {
+  const [code = '', ...words] = rest.split(' ');
+  throw new ScriptFailure(code, words.join(' ') || 'told to fail');
+}
+
+function leaveChild(daemon: boolean): void {
+  const script = "process.on('SIGTERM',()=>{});setInterval(()=>{},1e6)";
+  spawn(process.execPath, ['-e', script], {
+    detached: daemon,
+    stdio: 'ignore'
+  }).unref();
+}

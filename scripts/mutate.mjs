@@ -1,0 +1,170 @@
+#!/usr/bin/env node
+/**
+ * `npm run mutate`: plants defects in production code, one at a time, and runs
+ * the unit tests that stand near. A defect that no test notices survives.
+ *
+ *     --count 100          defects, drawn at random
+ *     --seed 1             draws the same ones again
+ *     --in src/core,…      folders or files to plant them in
+ *     --jobs 2             copies of the project, each with tests of its own
+ *     --check 85           fails below this score, in percent
+ *     --output file.json   writes the score and the survivors
+ *
+ * The operators are a subset of Stryker's, which does not run here: its runner
+ * for vitest uses worker threads, in which a test cannot change its user, and
+ * it calls the JavaScript API that TypeScript 7 no longer has.
+ */
+import { spawn } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { defectsIn } from './mutate/defects.mjs';
+import { testsNear } from './mutate/tests-near.mjs';
+import { trackedFiles } from './mutate/tracked-files.mjs';
+
+const root = join(import.meta.dirname, '..');
+/** Tests that hang for this long have noticed the defect. */
+const limitMs = 180_000;
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '100' },
+    seed: { type: 'string', default: '1' },
+    in: { type: 'string', default: 'src,plugins' },
+    jobs: { type: 'string', default: '2' },
+    check: { type: 'string', default: '0' },
+    output: { type: 'string' }
+  }
+});
+
+const tracked = trackedFiles(root);
+const folders = values.in.split(',');
+const sources = tracked.filter(
+  (path) =>
+    /^(src|plugins)\/.*\.ts$/.test(path) &&
+    !/\.(test|d)\.ts$/.test(path) &&
+    folders.some((folder) => path === folder || path.startsWith(`${folder}/`))
+);
+const defects = drawn(
+  sources.flatMap((path) =>
+    defectsIn(path, readFileSync(join(root, path), 'utf8'))
+  ),
+  Number(values.count),
+  Number(values.seed)
+);
+const survivors = [];
+/** Files whose tests are known to pass. */
+const sound = new Set();
+let done = 0;
+const queue = [...defects];
+await Promise.all(Array.from({ length: Number(values.jobs) }, workThrough));
+const score = (100 * (defects.length - survivors.length)) / defects.length;
+process.stdout.write(
+  `\n${defects.length - survivors.length} of ${defects.length} defects were noticed (${score.toFixed(1)} %), seed ${values.seed}\n`
+);
+if (values.output !== undefined)
+  writeFileSync(
+    values.output,
+    `${JSON.stringify({ seed: Number(values.seed), planted: defects.length, score, survivors }, null, 2)}\n`
+  );
+if (score < Number(values.check)) process.exitCode = 1;
+
+/** One copy of the project, in which defects come and go. */
+async function workThrough() {
+  const copy = mkdtempSync(join(tmpdir(), 'troupe-mutate-'));
+  try {
+    for (const path of tracked) {
+      mkdirSync(dirname(join(copy, path)), { recursive: true });
+      cpSync(join(root, path), join(copy, path));
+    }
+    for (const path of ['node_modules', 'dist'])
+      if (existsSync(join(root, path)))
+        symlinkSync(join(root, path), join(copy, path));
+    for (;;) {
+      const defect = queue.shift();
+      if (!defect) return;
+      const isNoticed = await notices(copy, defect);
+      done += 1;
+      if (!isNoticed) survivors.push(described(defect));
+      process.stdout.write(
+        `${done}/${defects.length} ${isNoticed ? 'noticed ' : 'SURVIVED'} ${described(defect)}\n`
+      );
+    }
+  } finally {
+    rmSync(copy, { recursive: true, force: true });
+  }
+}
+
+async function notices(copy, { path, start, end, text }) {
+  const file = join(copy, path);
+  const source = readFileSync(file, 'utf8');
+  writeFileSync(file, source.slice(0, start) + text + source.slice(end));
+  try {
+    const tests = testsNear(root, tracked, path);
+    if (tests.length === 0 || (await passes(copy, tests))) return false;
+    writeFileSync(file, source);
+    await checkWithout(copy, path, tests);
+    return true;
+  } finally {
+    writeFileSync(file, source);
+  }
+}
+
+/** Tests that fail without the defect too have not noticed it. */
+async function checkWithout(copy, path, tests) {
+  if (sound.has(path)) return;
+  if (!(await passes(copy, tests)))
+    throw new Error(`The tests near ${path} fail without a defect.`);
+  sound.add(path);
+}
+
+function passes(copy, tests) {
+  const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
+  const options = ['run', '--project', 'unit', '--bail', '1', '--maxWorkers=1'];
+  const child = spawn(process.execPath, [vitest, ...options, ...tests], {
+    cwd: copy,
+    stdio: 'ignore',
+    detached: true
+  });
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      process.kill(-child.pid, 'SIGKILL');
+      resolve(false);
+    }, limitMs);
+    child.on('exit', (code) => {
+      clearTimeout(timer);
+      resolve(code === 0);
+    });
+  });
+}
+
+function described({ path, line, was, text }) {
+  const short = (code) => code.replace(/\s+/g, ' ').slice(0, 70);
+  return `${path}:${line} ${short(was)} -> ${short(text) || 'nothing'}`;
+}
+
+/** A sample without repetition, the same for the same seed. */
+function drawn(all, count, seed) {
+  let state = seed >>> 0;
+  const random = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const rest = [...all];
+  return Array.from({ length: Math.min(count, rest.length) }, () => {
+    const [one] = rest.splice(Math.floor(random() * rest.length), 1);
+    return one;
+  });
+}

@@ -1,0 +1,93 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createProcessStage,
+  stopClock
+} from '../../../test/kit/agents/process-stage.ts';
+import { superviseScript } from '../../../test/kit/agents/supervised-agent.ts';
+import {
+  createFolder,
+  exitCodeOf,
+  stopRequestOf
+} from '../../core/runs/run-files.ts';
+import { killTree } from './kill-tree.ts';
+import { processEntry, thisNamespace } from './process-table.ts';
+
+const request = { why: 'canceled' as const };
+let base: string;
+
+beforeAll(() => {
+  base = mkdtempSync(join(tmpdir(), 'troupe-kill-'));
+});
+
+afterAll(() => rmSync(base, { recursive: true, force: true }));
+
+describe('a request to end an agent', () => {
+  test('is recorded before the first signal', async () => {
+    const run = start(
+      'trap "cat $TROUPE_AGENT_DIR/events.jsonl" TERM; echo up; sleep 100 & wait'
+    );
+    await run.claimed();
+    await killTree({ ...whole(run.directory), request });
+    await run.ended;
+    expect(stopRequestOf(run.directory)).toEqual({ type: 'stop', ...request });
+  });
+
+  test('is recorded before a SIGKILL that comes without a SIGTERM', async () => {
+    const run = start('echo up; exec sleep 100');
+    await run.claimed();
+    await killTree({ ...whole(run.directory), request }, undefined, {
+      graceMs: 0
+    });
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBe(137);
+    expect(stopRequestOf(run.directory)).toEqual({ type: 'stop', ...request });
+  });
+
+  test('is not recorded for an agent that has ended, whose children still end', async () => {
+    const run = start('sleep 100 >/dev/null 2>&1 & echo $!');
+    await run.ended;
+    const child = Number(run.read('stdout'));
+    expect(isAlive(child)).toBe(true);
+    const justEnded = true;
+    await killTree({ ...whole(run.directory), justEnded, request });
+    expect(isAlive(child)).toBe(false);
+    expect(exitCodeOf(run.directory)).toBe(0);
+    expect(stopRequestOf(run.directory)).toBeUndefined();
+  });
+
+  test('is recorded for an agent in another place', async () => {
+    const run = start('exec sleep 100');
+    await run.claimed();
+    const { directory } = run;
+    await killTree({ directory, place: 'elsewhere', request });
+    expect(stopRequestOf(directory)?.why).toBe('canceled');
+    await killTree(whole(directory));
+    await run.ended;
+  });
+
+  test('is recorded at once for an agent in another place that is just starting', async () => {
+    const stage = createProcessStage();
+    const directory = join(stage.base, 'agent');
+    createFolder(directory);
+    writeFileSync(join(directory, 'claim'), '');
+    stopClock();
+    await killTree({ directory, place: 'elsewhere', request });
+    expect(stopRequestOf(directory)?.why).toBe('canceled');
+  });
+});
+
+function isAlive(pid: number): boolean {
+  const entry = processEntry(pid);
+  return entry !== undefined && !entry.zombie;
+}
+
+function whole(directory: string) {
+  return { directory, place: thisNamespace() };
+}
+
+function start(script: string) {
+  return superviseScript(base, '/bin/sh', script);
+}

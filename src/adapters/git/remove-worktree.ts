@@ -1,0 +1,170 @@
+import { existsSync, renameSync } from 'node:fs';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import type { Repositories } from '../../core/changes/ports.ts';
+import type { Worktree } from '../../core/runs/run.ts';
+import {
+  ownReadFlags,
+  readRegular
+} from '../../core/state/files/regular-file.ts';
+import {
+  locateRepository,
+  type RepositoryLocation
+} from './repository-location.ts';
+import { type GitCall, git, lineOf } from './run-git.ts';
+import { absolute, gitlink } from './take-tree.ts';
+import { whenFree } from './worktrees.ts';
+
+/**
+ * Removes a worktree that holds no work. It is renamed first, so that no
+ * process finds it by its path, and then checked again. Only then it gets the
+ * name under which it is deleted: files that a killed process leaves under that
+ * name are never restored.
+ */
+export const removeUntouched: Repositories['removeUntouched'] = async (
+  worktree,
+  signal
+) => {
+  const { path, branch, base, origin } = worktree;
+  if (!existsSync(path)) return;
+  // The agent may have pointed its `.git` file at another repository.
+  const location = await locateRepository(path, signal, { withSettings: true });
+  if (!location || !(await isUntouched(worktree, location, signal))) return;
+  const { aside, gone } = otherNames(path);
+  await rename(path, aside);
+  try {
+    const moved = { ...location, top: aside };
+    if (await isUntouched(worktree, moved, signal)) await rename(aside, gone);
+  } finally {
+    if (existsSync(aside)) await rename(aside, path);
+  }
+  if (!existsSync(gone)) return;
+  await rm(gone, { recursive: true, force: true, maxRetries: 3 });
+  const call = { cwd: origin, signal };
+  // The folder is gone: this removes git's own entry for the worktree.
+  await whenFree(() => git(['worktree', 'remove', path], call));
+  const reference = ['update-ref', '-d', `refs/heads/${branch}`, base];
+  await whenFree(() => git(reference, call));
+};
+
+export const putBackWorktree: Repositories['putBackWorktree'] = async ({
+  path
+}) => {
+  const { aside, gone } = otherNames(path);
+  if (existsSync(aside) && !existsSync(path)) renameSync(aside, path);
+  await rm(gone, { recursive: true, force: true, maxRetries: 3 });
+};
+
+function otherNames(path: string): { aside: string; gone: string } {
+  return { aside: `${path}.aside`, gone: `${path}.gone` };
+}
+
+/**
+ * Whether a worktree is on its branch and its first commit, has never been
+ * elsewhere, and holds no file that the commit does not have.
+ * @param location the current paths of the worktree and of its git directory
+ */
+async function isUntouched(
+  { branch, base }: Worktree,
+  location: RepositoryLocation,
+  signal: AbortSignal
+): Promise<boolean> {
+  const { top, gitDir } = location;
+  // Without these, git would record the new path of a moved worktree.
+  const env = { GIT_DIR: gitDir, GIT_WORK_TREE: top };
+  const call = { cwd: top, env, signal };
+  const ask = async (...args: string[]) => lineOf(await git(args, call));
+  const flags = [
+    '--porcelain',
+    '--ignored',
+    '--untracked-files=all',
+    '--ignore-submodules=none'
+  ];
+  const [head, commit, moves, status, traces] = await Promise.all([
+    ask('symbolic-ref', '--quiet', 'HEAD').catch(() => ''),
+    ask('rev-parse', '--verify', 'HEAD'),
+    ask('reflog', 'show', '--format=%H', 'HEAD'),
+    ask('status', ...flags),
+    hasTraces(location, base, call)
+  ]);
+  return (
+    head === `refs/heads/${branch}` &&
+    commit === base &&
+    moves.split('\n').every((move) => move === '' || move === base) &&
+    status === '' &&
+    !traces &&
+    !(await holdsUntracked(call))
+  );
+}
+
+/**
+ * Whether a worktree holds files that `git status` never shows: files in place
+ * of a submodule, and repositories inside tracked folders. Empty folders do not
+ * count, because one may have been created as the agent's working directory.
+ */
+async function holdsUntracked(call: GitCall) {
+  const entries = await git(['ls-files', '-z', '--stage'], call);
+  const tracked = new Set(['.git']);
+  for (const entry of entries.toString('latin1').split('\0'))
+    if (!entry.startsWith(gitlink))
+      tracked.add(entry.slice(entry.indexOf('\t') + 1));
+  const folders = [''];
+  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+    const path = absolute(call.cwd, at);
+    const options = { withFileTypes: true, encoding: 'latin1' } as const;
+    for (const found of await readdir(path, options)) {
+      const name = `${at}${found.name}`;
+      if (found.isDirectory()) folders.push(`${name}/`);
+      else if (!tracked.has(name)) return true;
+    }
+  }
+  return false;
+}
+
+/** Files of a git directory that every worktree has, or that hold no work. */
+const usual =
+  /^(HEAD|commondir|gitdir|index|logs\/HEAD|sharedindex\.\w+|(reftable|fsmonitor--daemon).*)$/;
+
+/**
+ * Whether the git directory of a worktree holds data that would be lost with
+ * it: the message or the hash of a commit that was reset, references and
+ * settings of this worktree alone, or the repositories of its submodules.
+ */
+async function hasTraces(
+  { gitDir, commonDir }: RepositoryLocation,
+  base: string,
+  call: GitCall
+): Promise<boolean> {
+  const refs = ['refs/worktree', 'refs/bisect', 'refs/rewritten'];
+  const args = ['for-each-ref', '--format=%(refname)', ...refs];
+  if ((await git(args, call)).length > 0) return true;
+  for (const name of await filesIn(gitDir)) {
+    if (usual.test(name)) continue;
+    const bytes = bytesOf(join(gitDir, name));
+    if (!bytes) return true;
+    const expected =
+      name === 'ORIG_HEAD'
+        ? Buffer.from(`${base}\n`)
+        : // Git copies some settings into a new worktree.
+          bytesOf(join(commonDir, name));
+    if (!expected?.equals(bytes)) return true;
+  }
+  return false;
+}
+
+/** Undefined for a file that is missing or cannot be read. */
+function bytesOf(path: string): Buffer | undefined {
+  try {
+    return readRegular(path, ownReadFlags);
+  } catch {
+    return undefined;
+  }
+}
+
+async function filesIn(directory: string): Promise<string[]> {
+  const options = { recursive: true, withFileTypes: true } as const;
+  return (await readdir(directory, options))
+    .filter((entry) => !entry.isDirectory())
+    .map(({ parentPath, name }) => relative(directory, join(parentPath, name)))
+    .map((path) => path.split(sep).join('/'));
+}

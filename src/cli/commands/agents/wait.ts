@@ -1,0 +1,193 @@
+import type { Command } from 'commander';
+import { reportRuns } from '../../../answers/format-run.ts';
+import { inScope, refuseLineage } from '../../../core/runs/admission/scope.ts';
+import type { LostRun, WaitResult } from '../../../core/runs/end/waiter.ts';
+import type { Run } from '../../../core/runs/run.ts';
+import { noteRead } from '../../../core/runs/run-store.ts';
+import type { Host } from '../../../host/host.ts';
+import { openBlock } from '../../live/agent-block.ts';
+import {
+  agentIdIn,
+  describeOutcome,
+  exitCodeOf,
+  noSuchAgent
+} from '../../output/agents.ts';
+import { print, printJson, report } from '../../output/output.ts';
+import { counted } from '../../output/text.ts';
+import { catchInterruption } from '../../process/process-end.ts';
+import {
+  addWorkspaceFlags,
+  exitAfter,
+  exitCodes,
+  parseSeconds,
+  type WorkspaceFlags
+} from '../command-options.ts';
+import { listTable } from './list.ts';
+
+interface WaitFlags extends WorkspaceFlags {
+  any?: boolean;
+  timeout?: number;
+}
+
+export function addWait(program: Command): void {
+  addWorkspaceFlags(
+    program
+      .command('wait')
+      .description('wait until agents have ended: those named, or all')
+      .argument('[id...]', 'of agents, or their beginnings; see: troupe list')
+      .option('--any', 'return at the first that ends')
+      .option('--timeout <seconds>', 'wait no longer than this', parseSeconds)
+      .option('--json', 'print JSON, with the answers'),
+    [
+      'troupe wait',
+      'troupe wait 1a2b3c4d 5e6f7a8b --any',
+      'troupe wait --timeout 60 || echo "not all is well"'
+    ]
+  ).action(async (ids: string[], flags: WaitFlags) =>
+    exitAfter(flags, (host) => wait(host, ids, flags))
+  );
+}
+
+async function wait(
+  host: Host,
+  named: string[],
+  flags: WaitFlags
+): Promise<number> {
+  const agentIds = await idsToWaitFor(host, named);
+  const { signal, exitCode } = catchInterruption();
+  if (agentIds.length > 0)
+    report(`waiting for ${counted(agentIds.length, 'agent')}`);
+  host.watch();
+  const block = agentIds.length > 0 ? openBlock() : undefined;
+  const announce = announcer(agentIds.length);
+  const { finished, waiting, spoilt, lost, elapsedMs } = await waitWatching(
+    host,
+    {
+      agentIds,
+      mode: flags.any ? 'any' : 'all',
+      timeoutMs: 1000 * (flags.timeout ?? Number.POSITIVE_INFINITY),
+      signal,
+      onUpdate: (finished, waiting) => {
+        block?.show(host, waiting);
+        announce(finished);
+      }
+    }
+  ).finally(() => block?.close());
+  const interrupted = exitCode();
+  if (interrupted !== undefined) {
+    report('no longer waiting; the agents go on');
+    return interrupted;
+  }
+  const enough = flags.any && finished.length > 0;
+  process.exitCode = exitCodeOf(enough ? finished : [...finished, ...waiting]);
+  for (const { problem } of spoilt)
+    report(`${problem.message} ${problem.hint}`);
+  for (const { message } of lost) report(message);
+  if (spoilt.length + lost.length > 0 && !enough)
+    process.exitCode ||= exitCodes.error;
+  if (flags.json) {
+    await printJson({
+      status:
+        lost.length > 0 && waiting.length === 0
+          ? 'agents_lost'
+          : statusOf(agentIds, waiting, enough === true),
+      elapsed_seconds: Math.round(elapsedMs / 100) / 10,
+      ...(await reportRuns(finished, host.store, host.tracker)),
+      still_running: waiting.map(({ record }) => record.agent_id),
+      ...(lost.length > 0 ? { lost: lost.map(lostJson) } : {})
+    });
+    for (const { record } of finished) noteRead(record.agent_id, host.store);
+  } else if (agentIds.length === 0) report('nothing is running');
+  else await print(listTable([...finished, ...waiting]));
+  return process.exitCode ?? exitCodes.done;
+}
+
+async function idsToWaitFor(host: Host, typed: string[]): Promise<string[]> {
+  const named = typed.map((id) => agentIdIn(host.store, id));
+  for (const id of named) if (!host.store.has(id)) throw noSuchAgent(id, host);
+  refuseLineage(named, host.origin);
+  if (named.length > 0) return [...new Set(named)];
+  const active = await host.tracker.active();
+  // A user waits for all agents, an agent only for the ones that it started.
+  const scope = host.origin.isAgents() ? 'mine' : 'workspace';
+  return inScope(active, scope, { isThere: () => false }, host).ids;
+}
+
+function lostJson({ agentId, message }: LostRun) {
+  return { agent_id: agentId, message };
+}
+
+/** Returns a function that reports each ended agent once. */
+function announcer(total: number): (finished: Run[]) => void {
+  const announced = new Set<string>();
+  return (finished) => {
+    for (const run of finished) {
+      if (announced.has(run.record.agent_id)) continue;
+      announced.add(run.record.agent_id);
+      report(`${announced.size} of ${total}: ${describeOutcome(run)}`);
+    }
+  };
+}
+
+function statusOf(agentIds: string[], waiting: Run[], enough: boolean) {
+  if (agentIds.length === 0) return 'no_agents_running';
+  if (waiting.length === 0) return 'all_completed';
+  return enough ? 'any_completed' : 'timeout';
+}
+
+interface WaitOptions {
+  agentIds: string[];
+  mode: 'all' | 'any';
+  /** Infinity for no limit. */
+  timeoutMs: number;
+  signal: AbortSignal;
+  /** Called after each slice, two or three times a second. */
+  onUpdate: (finished: Run[], waiting: Run[]) => void | Promise<void>;
+}
+
+const sliceMs = 400;
+
+/**
+ * Waits in short slices, so that the caller can show the progress.
+ * @throws HostError `storage_full` when an end cannot be recorded
+ */
+export async function waitWatching(
+  host: Host,
+  { agentIds, mode, timeoutMs, signal, onUpdate }: WaitOptions
+): Promise<WaitResult> {
+  const startedAt = performance.now();
+  // `troupe clean` may remove an ended agent while others still run.
+  const ended = new Map<string, Run>();
+  for (;;) {
+    const left = timeoutMs - (performance.now() - startedAt);
+    const result = await host.wait({
+      agentIds,
+      mode,
+      timeoutMs: Math.max(0, Math.min(sliceMs, left)),
+      signal
+    });
+    const { waiting } = result;
+    for (const run of result.finished) ended.set(run.record.agent_id, run);
+    const lost = result.lost.filter(({ agentId }) => !ended.has(agentId));
+    const missing = result.missing.filter((id) => !ended.has(id));
+    const finished = agentIds.flatMap((id) => ended.get(id) ?? []);
+    await onUpdate(finished, waiting);
+    const enough =
+      waiting.length + missing.length === 0 ||
+      (mode === 'any' && finished.length > 0);
+    const known = [
+      ...[...finished, ...waiting].map((run) => run.record.agent_id),
+      ...[...result.spoilt, ...lost].map(({ agentId }) => agentId),
+      ...missing
+    ];
+    const unknown = agentIds.find((id) => !known.includes(id));
+    if (unknown !== undefined) throw noSuchAgent(unknown, host);
+    if (enough || left <= sliceMs || signal.aborted)
+      return {
+        ...result,
+        lost,
+        finished,
+        elapsedMs: performance.now() - startedAt
+      };
+  }
+}

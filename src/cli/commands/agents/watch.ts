@@ -1,0 +1,116 @@
+import type { Command } from 'commander';
+import type { Host } from '../../../host/host.ts';
+import type { WatchDocument } from '../../json/agent-documents.ts';
+import {
+  agentColumns,
+  agentRow,
+  isWorker,
+  type WatchedAgent
+} from '../../live/watched-agent.ts';
+import { type Snapshot, summaryOf, Watcher } from '../../live/watcher.ts';
+import { print, printJson, report } from '../../output/output.ts';
+import { table } from '../../output/table.ts';
+import { workerJson } from '../../output/worker-table.ts';
+import { catchInterruption } from '../../process/process-end.ts';
+import {
+  addWorkspaceFlags,
+  exitAfter,
+  exitCodes,
+  parseCount,
+  type WorkspaceFlags
+} from '../command-options.ts';
+
+interface WatchFlags extends WorkspaceFlags {
+  limit: number;
+}
+
+export function addWatch(program: Command): void {
+  addWorkspaceFlags(
+    program
+      .command('watch')
+      .description(
+        'all agents on one live screen, with keys to look and cancel'
+      )
+      .option('--limit <count>', 'how many that ended', parseCount, 20)
+      .option('--json', 'print how things stand as JSON, and end'),
+    [
+      'troupe watch',
+      'troupe watch --limit 100',
+      'troupe watch --json | jq .today.cost_usd'
+    ]
+  ).action(async (flags: WatchFlags) =>
+    exitAfter(flags, (host) => watch(host, flags))
+  );
+}
+
+async function watch(host: Host, flags: WatchFlags): Promise<number> {
+  const watcher = new Watcher(host, flags.limit);
+  if (flags.json) {
+    await printJson(describe(await watcher.read()));
+    return exitCodes.done;
+  }
+  if (!hasScreen()) return printOnce(await watcher.read());
+  const interruption = catchInterruption();
+  // Imported here, because only the live screen needs this module.
+  const { WatchSession } = await import('../../live/watch-session.ts');
+  await new WatchSession(host, watcher).run(interruption);
+  return interruption.exitCode() ?? exitCodes.done;
+}
+
+function hasScreen(): boolean {
+  const { stdin, stdout, env } = process;
+  return stdin.isTTY && stdout.isTTY && env.TERM !== 'dumb';
+}
+
+async function printOnce(snapshot: Snapshot): Promise<number> {
+  const { agents, isUnused } = snapshot;
+  if (isUnused)
+    report('There are no agents in this workspace yet. See: troupe run --help');
+  else if (agents.length > 0)
+    await print(
+      table(
+        agentColumns,
+        agents.map((agent) => agentRow(agent))
+      )
+    );
+  report(summaryOf(snapshot));
+  if (!process.stdout.isTTY)
+    report('on a terminal, troupe watch shows this live');
+  return exitCodes.done;
+}
+
+function describe({ agents, today }: Snapshot): WatchDocument {
+  return {
+    today: {
+      day: today.day,
+      ended: today.ended,
+      not_completed: today.notCompleted,
+      cost_usd: today.costUsd ?? null,
+      costs_unknown: today.costsUnknown
+    },
+    agents: agents.flatMap((agent) => describeRun(agent)),
+    workers: agents.flatMap(({ of }) => (isWorker(of) ? [workerJson(of)] : []))
+  };
+}
+
+function describeRun(agent: WatchedAgent) {
+  const { of, changed } = agent;
+  if (isWorker(of)) return [];
+  return [
+    {
+      agent_id: agent.id,
+      agent_type: agent.engine,
+      model: agent.model ?? 'default',
+      status: of.status,
+      task: of.record.task,
+      doing: agent.doing,
+      created_at: of.record.created_at,
+      completed_at: agent.endedAt ?? null,
+      seconds: agent.seconds,
+      cost_usd: agent.costUsd ?? null,
+      lines_added: changed?.added ?? null,
+      lines_removed: changed?.removed ?? null,
+      ...(changed?.isShared ? { lines_shared: true as const } : {})
+    }
+  ];
+}

@@ -1,0 +1,88 @@
+import { Command } from 'commander';
+import { version } from '../../../host/package.ts';
+import { examples, exitCodes } from '../command-options.ts';
+
+/** Describes `council` for help; mcp.ts parses the flags of its server. */
+export function createCouncil(): Command {
+  const council = new Command('council')
+    .description('a council of agents: several answer one request together')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand(false)
+    .allowExcessArguments()
+    .allowUnknownOption()
+    .addHelpText('after', examples(['council mcp --help']))
+    .action(() => {
+      process.stderr.write(`${startupError}\n`);
+      process.exitCode = exitCodes.error;
+    });
+  council
+    .command('mcp')
+    .description('serve the council on stdin and stdout, for an MCP client')
+    .option('-n, --agent-name <name>', 'the name of the agent that is served')
+    .option('-f, --format <format>', 'of answers: markdown (default) or json')
+    .option('--workspace <dir>', 'the project, for agents that are summoned')
+    .option('--config <file>', 'configuration file')
+    .option('--engines <names>', 'what may be summoned, comma separated')
+    .option('--max-access <level>', 'ceiling for agents: read, write or full')
+    .option('--trust', 'obey all settings of the workspace (docs/trust.md)')
+    .helpOption('-h, --help', 'print help')
+    .addHelpText(
+      'after',
+      examples([
+        'claude mcp add council -- council mcp -n claude',
+        'council mcp -n codex -f json'
+      ])
+    );
+  return council;
+}
+
+const startupError =
+  'Startup error: you need to run council mcp in order to start the mcp server';
+
+/** Describes `troupe mcp` for help; mcp.ts parses its flags. */
+export function addMcpHelp(program: Command): void {
+  program
+    .command('mcp')
+    .description('serve MCP on stdin and stdout, for an MCP client to start')
+    .option(
+      '--workspace <dir>',
+      "the project (default: CLAUDE_PROJECT_DIR, else the current directory, else the client's root)"
+    )
+    .option('--config <file>', 'configuration file')
+    .option('--toolsets <names>', 'tools to serve, comma separated')
+    .option('--engines <names>', 'offer only these engines, comma separated')
+    .option(
+      '--on-disconnect <what>',
+      'running agents when the client goes: keep or stop'
+    )
+    .option('--max-access <level>', 'ceiling for agents: read, write or full')
+    .option('--strict', 'do not start when something is left out')
+    .option('--trust', 'obey all settings of the workspace (docs/trust.md)')
+    .option('--agent-id <id>', 'serve this worker, with --toolsets worker')
+    .optionsGroup('Squads (docs/squads.md):')
+    .option('--engine <name>', 'what members run on (default: claude)')
+    .option('--state-mode <mode>', 'stateless, or stateful: with chats')
+    .option('--agents-directory-path <dir>', 'role files (default: agents)')
+    .option('--engine-command <program>', "instead of the engine's own")
+    .option('--run-template-path <file>', 'how a member is started')
+    .option('--create-chat-template-path <file>', 'how a chat is made')
+    .option('--process-timeout-ms <n>', 'limit of a member (default: 600000)')
+    .option('--execution-mode <mode>', 'parallel or sequential')
+    .option('--sequential-delay-ms <n>', 'between two in turn (default: 100)')
+    .optionsGroup('HTTP instead of stdin and stdout (docs/http.md):')
+    .option(
+      '--http [address]',
+      '[[host:]port], 0: any port (default: 127.0.0.1:8377)'
+    )
+    .option('--allow-host <names>', 'Host names that clients may use')
+    .option('--allow-origin <origins>', 'origins of pages that may call')
+    .addHelpText(
+      'after',
+      examples([
+        'claude mcp add agents -- troupe mcp',
+        'troupe mcp',
+        'troupe mcp --http 8377'
+      ])
+    );
+}

@@ -1,0 +1,153 @@
+import { Command, CommanderError } from 'commander';
+import { HostError } from '../../core/errors.ts';
+import { didYouMean } from '../../core/nearest.ts';
+import { version } from '../../host/package.ts';
+import { addCancel } from '../commands/agents/cancel.ts';
+import { addClean } from '../commands/agents/clean.ts';
+import { addList } from '../commands/agents/list.ts';
+import { addLog } from '../commands/agents/log.ts';
+import { addRecord } from '../commands/agents/record.ts';
+import { addResult } from '../commands/agents/result.ts';
+import { addRun } from '../commands/agents/run.ts';
+import { addWait } from '../commands/agents/wait.ts';
+import { addWatch } from '../commands/agents/watch.ts';
+import { emptyFlag, isBlank } from '../commands/serve/served-flags.ts';
+import {
+  addMcpHelp,
+  createCouncil
+} from '../commands/serve/server-commands.ts';
+import { addCompletion } from '../commands/setup/completion.ts';
+import { addConfig } from '../commands/setup/config.ts';
+import { addDoctor } from '../commands/setup/doctor.ts';
+import { addEngines } from '../commands/setup/engines.ts';
+import { addInit } from '../commands/setup/init.ts';
+import { addRoles } from '../commands/setup/roles.ts';
+import { addTrust } from '../commands/setup/trust.ts';
+
+/** All commands. `troupe mcp` is here only for help: mcp-entry.ts runs it. */
+export function createProgram(): Command {
+  const program = new Command('troupe')
+    .description(
+      'Starts coding agents, follows them and keeps a log of what they did.'
+    )
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help about a command')
+    .configureHelp({ subcommandTerm: termOf })
+    .addHelpText('after', firstSteps)
+    .hook('preAction', (_, command) => refuseEmptyFlags(command));
+  program.commandsGroup('Agents:');
+  addRun(program);
+  addList(program);
+  addResult(program);
+  addWait(program);
+  addWatch(program);
+  addCancel(program);
+  program.commandsGroup('What happened, and what is left of it:');
+  addLog(program);
+  addClean(program);
+  addRecord(program);
+  program.commandsGroup('What there is, and setting it up:');
+  addInit(program);
+  addTrust(program);
+  addDoctor(program);
+  addEngines(program);
+  addRoles(program);
+  addConfig(program);
+  addCompletion(program);
+  addMcpHelp(program);
+  program.addCommand(createCouncil());
+  throwUsageErrors(program, '');
+  return program;
+}
+
+/** A command and its arguments, without the `[options]` of commander. */
+function termOf(command: Command): string {
+  const words = command.registeredArguments.map((argument) => {
+    const name = `${argument.name()}${argument.variadic ? '...' : ''}`;
+    return argument.required ? `<${name}>` : `[${name}]`;
+  });
+  return [command.name(), ...words].join(' ');
+}
+
+const firstSteps = `
+First steps:
+  $ troupe doctor   # which engines are ready, and what the others need
+  $ troupe init     # adds troupe to Claude Code, Codex, Gemini CLI and others
+  $ troupe run claude "explain this repository" --access read
+
+"troupe help COMMAND" shows the flags of a command, with examples.
+`;
+
+/**
+ * Makes a command and its subcommands throw usage errors; commander itself
+ * prints them and exits.
+ */
+export function throwUsageErrors(command: Command, path: string): void {
+  command
+    .configureOutput({ outputError: () => undefined })
+    .exitOverride((error) => {
+      throw isHelp(error) ? error : usageError(error, path);
+    });
+  for (const one of command.commands)
+    throwUsageErrors(one, path === '' ? one.name() : `${path} ${one.name()}`);
+}
+
+/** True when commander has printed the help or the version. */
+export function isHelp(error: unknown): error is CommanderError {
+  return error instanceof CommanderError && error.exitCode === 0;
+}
+
+/** @throws HostError `invalid_input` when there is no such command */
+export function checkCommand({ commands }: Command, name: string): void {
+  const names = commands.map((command) => command.name());
+  if (name === 'help' || names.includes(name)) return;
+  throw new HostError(
+    'invalid_input',
+    `There is no command "${name}".`,
+    `${didYouMean(name, names)}See: troupe help`
+  );
+}
+
+/**
+ * Refuses an empty value, which is not the same as an omitted flag. Only the
+ * value of a `<text>` flag may be empty.
+ * @throws HostError `invalid_input`
+ */
+function refuseEmptyFlags(command: Command): void {
+  const empty = command.options.find(
+    (option) =>
+      !option.flags.endsWith('<text>') &&
+      isBlank(command.getOptionValue(option.attributeName()))
+  );
+  if (empty)
+    throw new HostError(
+      'invalid_input',
+      ...emptyFlag(empty.long ?? empty.flags)
+    );
+}
+
+function usageError({ message }: CommanderError, path: string): HostError {
+  const [first = '', meant] = message
+    .replace(/^error: /, '')
+    .split('\n')
+    .map((line) => line.trim());
+  const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`;
+  const suggestion =
+    /^\((Did you mean .*)\)$/.exec(meant ?? '')?.[1] ?? choiceIn(first);
+  return new HostError(
+    'invalid_input',
+    /[.?!]$/.test(text) ? text : `${text}.`,
+    `${suggestion && `${suggestion.trim()} `}See: troupe help${path && ` ${path}`}`
+  );
+}
+
+/** Suggests an allowed value in place of an invalid one; '' for none. */
+function choiceIn(words: string): string {
+  const found =
+    /(?:value|argument) '([^']*)' is invalid\b.* Allowed choices are (.*)\.$/.exec(
+      words
+    );
+  const [, word = '', allowed = ''] = found ?? [];
+  return found ? didYouMean(word, allowed.split(', ')) : '';
+}

@@ -1,3 +1,0 @@
-import { runMcpHttp } from './commands/mcp-http.ts';
-
-void runMcpHttp(process.argv.slice(3));

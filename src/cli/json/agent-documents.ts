@@ -1,0 +1,219 @@
+import { z } from 'zod';
+
+const time = z.iso.datetime();
+export const endedStatus = z.enum([
+  'completed',
+  'failed',
+  'timeout',
+  'canceled',
+  'interrupted'
+]);
+const agentStatus = z.enum(['queued', 'running', ...endedStatus.options]);
+
+export const usage = z.strictObject({
+  prompt_tokens: z.number(),
+  completion_tokens: z.number(),
+  total_tokens: z.number()
+});
+
+const member = {
+  squadId: z.string().optional(),
+  memberId: z.string().optional(),
+  roleId: z.string().optional(),
+  chatId: z.string().nullable().optional()
+};
+
+/** Marks the text of an agent: data, not instructions. */
+const source = z.literal('agent');
+
+/** An agent that has not ended. */
+const activeAgent = z.strictObject({
+  agent_id: z.string(),
+  agent_type: z.string(),
+  ...member,
+  status: z.enum(['queued', 'running']),
+  elapsed_seconds: z.number(),
+  source: source.optional(),
+  progress: z.string().optional(),
+  message: z.string()
+});
+
+/** The outcome and the answer of an agent that has ended. */
+const endedAgent = z.strictObject({
+  agent_id: z.string(),
+  agent_type: z.string(),
+  ...member,
+  model: z.string(),
+  success: z.boolean(),
+  status: endedStatus,
+  source,
+  error: z.string().nullable(),
+  error_code: z.string().nullable(),
+  full_output: z.string().describe('the file with the whole answer'),
+  result: z.string(),
+  truncated: z.literal(true).optional(),
+  total_chars: z.number().optional(),
+  next_offset: z.number().optional(),
+  message: z.string().optional().describe('how to read on'),
+  offset: z.number().optional(),
+  cost_usd: z.number().nullable(),
+  usage: usage.nullable(),
+  duration_seconds: z.number(),
+  started_at: time,
+  completed_at: time,
+  session_id: z.string().optional(),
+  denials: z.array(z.string()).optional(),
+  denials_total: z.number().optional(),
+  files_changed: z
+    .array(
+      z.strictObject({
+        path: z.string(),
+        added: z.number().nullable(),
+        removed: z.number().nullable(),
+        renamed_from: z.string().optional(),
+        shared: z
+          .literal(true)
+          .optional()
+          .describe('another agent may have changed it')
+      })
+    )
+    .optional(),
+  files_changed_total: z.number().optional(),
+  files_changed_note: z.string().optional(),
+  diff: z.string().optional(),
+  worktree: z
+    .strictObject({
+      path: z.string(),
+      branch: z.string(),
+      base: z.string(),
+      removed: z.literal(true).optional()
+    })
+    .optional()
+});
+
+const unknownAgent = z.strictObject({
+  agent_id: z.string(),
+  status: z.literal('not_found'),
+  message: z.string()
+});
+
+const agent = z.union([endedAgent, activeAgent]);
+
+/** `run`. */
+export const runDocument = agent;
+/** `result`. */
+export const resultDocument = z.union([endedAgent, activeAgent, unknownAgent]);
+
+/** `wait`. */
+export const waitDocument = z.strictObject({
+  status: z.enum([
+    'all_completed',
+    'any_completed',
+    'agents_lost',
+    'timeout',
+    'no_agents_running'
+  ]),
+  elapsed_seconds: z.number(),
+  results: z.array(agent),
+  still_running: z.array(z.string()),
+  lost: z
+    .array(z.strictObject({ agent_id: z.string(), message: z.string() }))
+    .optional()
+    .describe('agents whose folders were removed while they were at work')
+});
+
+/** `cancel`. */
+export const cancelDocument = z.strictObject({
+  agent_id: z.string(),
+  status: agentStatus,
+  message: z.string()
+});
+export type CancelDocument = z.output<typeof cancelDocument>;
+
+const listedAgent = z.strictObject({
+  agent_id: z.string(),
+  agent_type: z.string(),
+  model: z.string(),
+  status: agentStatus,
+  task: z.string(),
+  doing: z
+    .string()
+    .optional()
+    .describe('what a running agent said or did last, in its own words'),
+  created_at: time,
+  completed_at: time.nullable(),
+  seconds: z.number(),
+  cost_usd: z.number().nullable(),
+  error: z.string().nullable(),
+  error_code: z.string().nullable()
+});
+
+const listedWorker = z.strictObject({
+  agent_id: z.string(),
+  name: z.string(),
+  role: z.string(),
+  engine: z.string(),
+  status: z.enum([
+    'starting',
+    'ready',
+    'busy',
+    'stalled',
+    'stopped',
+    'crashed'
+  ]),
+  queue_depth: z.number(),
+  running_task_id: z.string().nullable(),
+  created_at: time
+});
+
+export const pluginFault = z.strictObject({
+  plugin: z.string(),
+  problem: z.string()
+});
+
+/** `list`. */
+export const listDocument = z.strictObject({
+  running: z.array(listedAgent),
+  queued: z.array(listedAgent),
+  ended: z.array(listedAgent),
+  workers: z.array(listedWorker),
+  faults: z.array(pluginFault),
+  replaced: z
+    .array(z.strictObject({ engine: z.string(), plugin: z.string() }))
+    .optional()
+    .describe('built-in engines whose place a plugin has taken')
+});
+export type ListDocument = z.output<typeof listDocument>;
+
+const watchedAgent = z.strictObject({
+  agent_id: z.string(),
+  agent_type: z.string(),
+  model: z.string(),
+  status: agentStatus,
+  task: z.string(),
+  doing: z.string().describe('what it does now, its error, or its task'),
+  created_at: z.iso.datetime(),
+  completed_at: z.iso.datetime().nullable(),
+  seconds: z.number(),
+  cost_usd: z.number().nullable(),
+  lines_added: z.number().nullable(),
+  lines_removed: z.number().nullable(),
+  lines_shared: z
+    .literal(true)
+    .optional()
+    .describe('another agent may have changed some of them')
+});
+
+/** `watch`. */
+export const watchDocument = z.strictObject({
+  today: z.strictObject({
+    day: z.iso.date().describe('UTC'),
+    ended: z.number(),
+    not_completed: z.number(),
+    cost_usd: z.number().nullable().describe('the sum of those known'),
+    costs_unknown: z.number()
+  }),
+  agents: z.array(watchedAgent),
+  workers: z.array(listedWorker)
+});
+export type WatchDocument = z.output<typeof watchDocument>;

@@ -1,0 +1,56 @@
+import { homedir, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
+import { z } from 'zod';
+
+/** The configuration's `council`. */
+export const councilSchema = z
+  .strictObject({
+    scope: z
+      .enum(['user', 'project'])
+      .default('user')
+      .describe(
+        '`user`: one council for all projects, in `~/.agents-council/`. `project`: one of its own, in `.agents/council/`.'
+      ),
+    statePath: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "The council's file, relative to the workspace. It goes before `scope`."
+      )
+  })
+  .describe('Where the council is kept that agents share.');
+
+type CouncilConfig = z.output<typeof councilSchema>;
+
+/** How `council mcp` serves its tools. */
+export interface CouncilDoor {
+  /** The name of all callers; undefined: each call gives one. */
+  agentName?: string | undefined;
+  /** The form of an answer's text. Default: json. */
+  format?: 'markdown' | 'json';
+}
+
+export const statePathVariable = 'AGENTS_COUNCIL_STATE_PATH';
+
+/** The file of the council; the user's own by default. */
+export function councilPathOf(
+  { scope, statePath }: CouncilConfig,
+  workspace: string
+): string {
+  if (statePath !== undefined) return resolve(workspace, atHome(statePath));
+  return scope === 'project'
+    ? join(workspace, '.agents', 'council', 'state.json')
+    : join(home(), '.agents-council', 'state.json');
+}
+
+function atHome(path: string): string {
+  return path === '~' || path.startsWith('~/')
+    ? join(home(), path.slice(1))
+    : path;
+}
+
+/** An empty HOME is ignored. */
+function home(): string {
+  return homedir() || userInfo().homedir;
+}

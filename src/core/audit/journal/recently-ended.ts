@@ -1,0 +1,62 @@
+import type { RunStore } from '../../runs/run-store.ts';
+import { type JournalFiles, totalSize } from './journal-files.ts';
+import { blocksBack } from './journal-reader.ts';
+import { parseRecord } from './journal-record.ts';
+
+/** Limits the search when the folders of many recent agents were removed. */
+const maximumChars = 4 * 1024 * 1024;
+
+/**
+ * Like `recentlyEnded`, but skips agents without a folder and includes agents
+ * whose end is not in the journal yet.
+ * @param over runs that have ended without a journal record; defaults to all
+ *   open runs with an outcome
+ */
+export function lastEnded(
+  files: JournalFiles,
+  store: RunStore,
+  limit: number,
+  over = store.openIds().filter((id) => store.hasOutcome(id))
+): string[] {
+  const journaled = recentlyEnded(files, limit, (id) => store.has(id));
+  const fresh = over.filter((id) => !journaled.includes(id));
+  // Not slice(-limit), which returns all for a limit of 0.
+  const all = [...journaled, ...fresh];
+  return all.slice(Math.max(0, all.length - limit));
+}
+
+/**
+ * The ids of the agents that ended last, newest last. Reads the journal from
+ * its end, so the cost does not depend on its size. Synchronous, because an
+ * await takes long while hundreds of agents start.
+ */
+export function recentlyEnded(
+  files: JournalFiles,
+  limit: number,
+  isKept: (agentId: string) => boolean = () => true
+): string[] {
+  const newest = new Set<string>();
+  const list = files.look();
+  let left = maximumChars;
+  for (const { text } of blocksBack(files, list, totalSize(list))) {
+    collect(text, newest, limit, isKept);
+    left -= text.length;
+    if (newest.size >= limit || left < 0) break;
+  }
+  return [...newest].reverse();
+}
+
+function collect(
+  text: string,
+  newest: Set<string>,
+  limit: number,
+  isKept: (agentId: string) => boolean
+): void {
+  for (const line of text.split('\n').reverse()) {
+    if (newest.size >= limit) return;
+    if (!line.includes('"type":"finished"')) continue;
+    const record = parseRecord(line);
+    if (record?.type === 'finished' && isKept(record.agent_id))
+      newest.add(record.agent_id);
+  }
+}

@@ -1,0 +1,232 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { type Changes, changesOf, patchOf } from '../../changes/change-file.ts';
+import type { RecordIdentity } from '../../paths/records.ts';
+import {
+  describeAccess,
+  type Outcome,
+  type RunRecord
+} from '../../runs/run.ts';
+import { eventsOf, ownFile } from '../../runs/run-files.ts';
+import { mostPageBytes, type RunStore } from '../../runs/run-store.ts';
+import {
+  ensureDirectory,
+  lstatIfExists
+} from '../../state/files/directories.ts';
+import { readEnds, sizeOf } from '../../state/files/text-file.ts';
+import { visibleText } from '../../text.ts';
+import { longestSecret, type Redact } from '../redaction/redact.ts';
+import { fenceFor, fileLines, markdownLine, utc } from './entry.ts';
+import { markOf, replaceView } from './view-file.ts';
+
+/** A text above the page limit is cut to this many characters at each end. */
+const endChars = 500_000;
+/** Characters that are redacted before yielding to the event loop. */
+const sliceChars = 256 * 1024;
+
+interface PagesOptions {
+  store: RunStore;
+  identity: () => RecordIdentity;
+  redact: Redact;
+}
+
+/** `logs/agents/<agent_id>.md`: the prompt, answer and changes of one agent. */
+export class AgentPages {
+  readonly #options: PagesOptions;
+  readonly #writing = new Map<string, Promise<boolean>>();
+
+  constructor(options: PagesOptions) {
+    this.#options = options;
+  }
+
+  /** Writes a missing page. Never rejects. */
+  async ensure(agentId: string): Promise<void> {
+    const { pages } = this.#options.store;
+    const isThere =
+      pages !== undefined && lstatIfExists(join(pages, `${agentId}.md`));
+    if (!isThere) await this.write(agentId).catch(() => false);
+  }
+
+  /**
+   * Writes the page of an agent that has ended. False when the agent has no
+   * valid record or outcome, or the workspace no longer exists.
+   */
+  write(agentId: string): Promise<boolean> {
+    const writing =
+      this.#writing.get(agentId) ??
+      this.#write(agentId).finally(() => this.#writing.delete(agentId));
+    this.#writing.set(agentId, writing);
+    return writing;
+  }
+
+  async #write(agentId: string): Promise<boolean> {
+    const { store, identity } = this.#options;
+    const record = store.recordOf(agentId);
+    const outcome = store.outcomeOf(agentId);
+    if (!record || !outcome || store.pages === undefined) return false;
+    // Does not recreate a workspace that was moved or removed.
+    if (!existsSync(dirname(dirname(store.pages)))) return false;
+    ensureDirectory(store.pages);
+    const path = join(store.pages, `${agentId}.md`);
+    const mark = markOf(path, agentId, identity());
+    const parts = await this.#parts(record, outcome, mark);
+    await replaceView(path, parts, identity());
+    return true;
+  }
+
+  async #parts(
+    record: RunRecord,
+    outcome: Outcome,
+    mark: string
+  ): Promise<string[]> {
+    const directory = this.#options.store.directoryOf(record.agent_id);
+    const changes = changesOf(directory);
+    const patch = patchOf(directory);
+    return [
+      `# 🤖 ${markdownLine(this.#options.redact(record.task), 80) || '(no words)'}\n\n${mark}\n\n`,
+      this.#facts(record, outcome),
+      ...(await this.#text('Prompt', directory, {
+        name: 'prompt.txt',
+        chars: record.prompt_chars
+      })),
+      ...(await this.#text('Answer', directory, {
+        name: outcome.result_file,
+        chars: outcome.result_chars
+      })),
+      ...(outcome.error === null
+        ? []
+        : section('Error', '', [visibleText(outcome.error)])),
+      ...(changes ? [filesOf(changes)] : []),
+      ...(existsSync(patch)
+        ? await this.#text('Diff', directory, { name: 'changes.diff' }, 'diff')
+        : []),
+      timeLine(record, outcome, directory)
+    ];
+  }
+
+  #facts(record: RunRecord, outcome: Outcome): string {
+    const { usage, cost_usd: cost } = outcome;
+    const model = outcome.model ?? record.model ?? 'default';
+    const facts: Record<string, string | undefined> = {
+      Agent: `\`${record.agent_id}\``,
+      Status: outcome.status,
+      Engine: `${markdownLine(record.label, 40)} (${markdownLine(this.#options.redact(model), 80)}) [${record.kind.toUpperCase()}]`,
+      Access: describeAccess(record.access, record.enforcement),
+      Program:
+        record.template === undefined
+          ? undefined
+          : markdownLine(record.command ?? '', 400),
+      Directory: markdownLine(record.cwd, 400),
+      Time: `${(outcome.duration_ms / 1000).toFixed(1)} s`,
+      Cost: cost === null ? 'unknown' : `$${cost.toFixed(4)}`,
+      Tokens: usage
+        ? `${usage.prompt_tokens} in, ${usage.completion_tokens} out`
+        : 'unknown',
+      Branch: record.worktree && markdownLine(record.worktree.branch, 80),
+      'Spawned by': record.parent ? `\`${record.parent}\`` : undefined,
+      Continues: record.continues ? `\`${record.continues}\`` : undefined
+    };
+    const rows = Object.entries(facts).flatMap(([name, value]) =>
+      value === undefined ? [] : [`| ${name} | ${value} |`]
+    );
+    return `| | |\n|---|---|\n${rows.join('\n')}\n\n`;
+  }
+
+  async #text(
+    title: string,
+    directory: string,
+    { name, chars }: { name: string; chars?: number },
+    language = ''
+  ): Promise<string[]> {
+    const path = ownFile(directory, name);
+    if (path === undefined) return [`## ${title}\n\n(not kept)\n\n`];
+    const isWhole = sizeOf(path) <= mostPageBytes;
+    const reach = isWhole ? mostPageBytes : endChars;
+    const ends = await readEnds(path, reach, reach, chars);
+    const { head, tail, totalChars } = ends;
+    const { redact } = this.#options;
+    const texts = isWhole
+      ? await cleaned(head + tail, redact)
+      : [
+          ...(await cleaned(head, redact)),
+          `\n\n… ${totalChars - head.length - tail.length} characters left out; the whole text is in ${path} …\n\n`,
+          ...(await cleaned(tail, redact))
+        ];
+    return section(`${title} (${totalChars} chars)`, language, texts);
+  }
+}
+
+/** The ids of the agents whose status line in IAC.md links to a page. */
+export function endedIn(log: string): string[] {
+  return [
+    ...log.matchAll(/^- \[x\] .* \| \[Page\]\(agents\/([0-9a-f]{8})\.md\)$/gm)
+  ].map(([, id = '']) => id);
+}
+
+function section(title: string, language: string, texts: string[]): string[] {
+  const fence = fenceFor(texts);
+  return [`## ${title}\n\n${fence}${language}\n`, ...texts, `\n${fence}\n\n`];
+}
+
+/** Avoids splitting a surrogate pair or a CRLF. */
+function sliceEnd(text: string, wanted: number): number {
+  const end = Math.min(text.length, wanted);
+  const isWithin =
+    text.startsWith('\r\n', end - 1) ||
+    /[\udc00-\udfff]/.test(text.charAt(end));
+  return isWithin ? end - 1 : end;
+}
+
+/** Redacts slice by slice, including secrets that span two slices. */
+async function cleaned(text: string, redact: Redact): Promise<string[]> {
+  const parts: string[] = [];
+  let end = 0;
+  for (let from = 0; from < text.length; from = end) {
+    const start = Math.max(0, from - longestSecret);
+    end = sliceEnd(text, from + sliceChars);
+    const around = text.slice(start, end + longestSecret);
+    parts.push(visibleText(redact(around, from - start, end - start)));
+    await yieldToEventLoop();
+  }
+  return parts;
+}
+
+function filesOf({ files, total = 0, note }: Changes): string {
+  return [
+    `## Changes (${total} files)`,
+    '',
+    ...fileLines(files ?? [], total),
+    ...(note === undefined ? [] : ['', markdownLine(note, 2000)]),
+    '',
+    ''
+  ].join('\n');
+}
+
+const knownEvents = new Map([
+  ['started', 'started'],
+  ['stop', 'was asked to stop'],
+  ['journalled', 'was put into the journal']
+]);
+
+function timeLine(
+  record: RunRecord,
+  outcome: Outcome,
+  directory: string
+): string {
+  const lines = eventsOf(directory).flatMap(({ type, at, why }) => {
+    const what = knownEvents.get(String(type));
+    if (what === undefined || typeof at !== 'string') return [];
+    const because =
+      typeof why === 'string' ? ` (${markdownLine(why, 40)})` : '';
+    return [`- ${utc(at)}: ${what}${because}`];
+  });
+  return [
+    '## Time line',
+    '',
+    `- ${utc(record.created_at)}: was spawned`,
+    ...lines,
+    `- ${utc(outcome.completed_at)}: ended as ${outcome.status}`,
+    ''
+  ].join('\n');
+}

@@ -1,0 +1,179 @@
+import { closeSync, existsSync, readSync, renameSync, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { errnoOf } from '../../errors.ts';
+import type { ViewPaths } from '../../paths/paths.ts';
+import type { RecordIdentity } from '../../paths/records.ts';
+import { replaceInParts } from '../../state/files/atomic-file.ts';
+import { lstatIfExists, namesIn } from '../../state/files/directories.ts';
+import { openRegular, ownReadFlags } from '../../state/files/regular-file.ts';
+
+/** Precedes the record's id in the first lines of every view. */
+const viewMark = '> Written by troupe from the record';
+
+/** The record's id is within these bytes, even after a long title. */
+const headBytes = 600;
+
+/**
+ * Replaces a view atomically. A file that is not a view is first renamed to
+ * `<name>.before-troupe.md`, because other programs use these names too. A view
+ * of another record is not replaced.
+ * @param isWanted called right before the rename; false keeps the old view
+ */
+export async function replaceView(
+  path: string,
+  parts: Iterable<string | Uint8Array>,
+  identity: RecordIdentity,
+  isWanted: () => boolean = () => true
+): Promise<void> {
+  await replaceInParts(path, parts, () => {
+    const owner = ownerOf(path);
+    if (!mayReplace(owner, identity) || !isWanted()) return false;
+    if (owner === 'another program') putAside(path);
+    return true;
+  });
+}
+
+/**
+ * The line of a view that names its record.
+ * @param path the path of the view
+ * @param stem the view's usual file name without `.md`, which may differ
+ */
+export function markOf(
+  path: string,
+  stem: string,
+  { id, user }: RecordIdentity
+): string {
+  const mark = `${viewMark} \`${id}\` of ${user}; changes made here are lost.`;
+  const usual = `${stem}.md`;
+  return basename(path) === usual
+    ? mark
+    : `${mark} \`${usual}\` in this folder was made from another record.`;
+}
+
+/** The origin of the file at a view's path; `id` is the id of a record. */
+type Owner = 'none' | 'another program' | { id: string };
+
+function ownerOf(path: string): Owner {
+  const head = viewHead(path);
+  if (head === undefined) return 'none';
+  const [, id] =
+    /^> Written by troupe from the record `([0-9a-f]{8})`/m.exec(head) ?? [];
+  return id === undefined ? 'another program' : { id };
+}
+
+/** Whether a view was rendered from this record. */
+export function isOwnView(path: string, { id }: RecordIdentity): boolean {
+  const owner = ownerOf(path);
+  return typeof owner === 'object' && owner.id === id;
+}
+
+/** False for a view of another record. */
+function mayReplace(owner: Owner, { id }: RecordIdentity): boolean {
+  return typeof owner === 'string' || owner.id === id;
+}
+
+/**
+ * The path of a view of this record: `IAC.md`, or `IAC.<user>.md` when `IAC.md`
+ * belongs to another record, such as that of a container with its own home.
+ */
+export function viewPath(
+  directory: string,
+  stem: string,
+  identity: RecordIdentity
+): string {
+  const { id, user } = identity;
+  const paths = ['', `.${user}`, `.${user}-${id}`].map((ending) =>
+    join(directory, `${stem}${ending}.md`)
+  );
+  const [plain = ''] = paths;
+  return (
+    paths.find((path) => isOwnView(path, identity)) ??
+    paths.find((path) => mayReplace(ownerOf(path), identity)) ??
+    plain
+  );
+}
+
+function putAside(path: string): void {
+  const stem = path.replace(/\.md$/, '');
+  let aside = `${stem}.before-troupe.md`;
+  for (let n = 2; existsSync(aside); n += 1)
+    aside = `${stem}.before-troupe-${n}.md`;
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error;
+  }
+}
+
+/** The first bytes of a file; undefined when it is missing or empty. */
+function viewHead(path: string): string | undefined {
+  // `lstat` is cheaper than an `open` that fails.
+  if (lstatIfExists(path) === undefined) return undefined;
+  let descriptor: number;
+  try {
+    descriptor = openRegular(path, ownReadFlags);
+  } catch (error) {
+    const errno = errnoOf(error) ?? '';
+    if (['ENOENT', 'ENOTDIR'].includes(errno)) return undefined;
+    // A symbolic link, or not a regular file.
+    if (['ELOOP', 'EISDIR'].includes(errno)) return '';
+    throw error;
+  }
+  try {
+    const head = Buffer.alloc(headBytes);
+    const bytes = readSync(descriptor, head, 0, headBytes, 0);
+    return bytes === 0 ? undefined : head.toString('utf8', 0, bytes);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Views that were written and should exist. */
+interface ExpectedViews {
+  /** The names of archive files, without `.md`. */
+  archive: string[];
+  /** The ids of agents with a page. */
+  pages: string[];
+}
+
+/** Finds deleted views; costs two stats while their folders are unchanged. */
+export class MissingViews {
+  readonly #paths: ViewPaths;
+  #expected: ExpectedViews = { archive: [], pages: [] };
+  #stamp: string | undefined;
+
+  constructor(paths: ViewPaths) {
+    this.#paths = paths;
+  }
+
+  expect(expected: ExpectedViews): void {
+    this.#expected = expected;
+    this.#stamp = undefined;
+  }
+
+  find(): ExpectedViews {
+    const stamp = this.#readStamp();
+    if (stamp === this.#stamp) return { archive: [], pages: [] };
+    const archived = namesIn(this.#paths.archive);
+    const pages = new Set(namesIn(this.#paths.agents));
+    const expected = this.#expected;
+    const missing = {
+      archive: expected.archive.filter(
+        (stem) => !archived.some((name) => name.startsWith(`${stem}.`))
+      ),
+      pages: expected.pages.filter((id) => !pages.has(`${id}.md`))
+    };
+    const isAll = missing.archive.length + missing.pages.length === 0;
+    this.#stamp = isAll ? stamp : undefined;
+    return missing;
+  }
+
+  #readStamp(): string {
+    return [this.#paths.archive, this.#paths.agents]
+      .map((path) => {
+        const stats = statSync(path, { throwIfNoEntry: false });
+        return stats ? `${stats.ino} ${stats.mtimeMs}` : '';
+      })
+      .join();
+  }
+}

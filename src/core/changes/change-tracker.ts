@@ -1,0 +1,301 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import type { Reply } from '../../plugin/plugin.ts';
+import { messageOf } from '../errors.ts';
+import type { RunRecord, Worktree } from '../runs/run.ts';
+import { claimOf, exitedAt, touchStarting } from '../runs/run-files.ts';
+import { remove, temporaryName } from '../state/files/atomic-file.ts';
+import { ensureDirectory } from '../state/files/directories.ts';
+import {
+  awaitComparison,
+  changesOf,
+  claimComparison,
+  keepChanges,
+  releaseComparison,
+  settlePatch
+} from './change-file.ts';
+import {
+  attributeChanges,
+  type ConcurrentWritersDependencies,
+  concurrentWritersOf,
+  noteConcurrentWriters,
+  otherWritersNote
+} from './concurrent-writers.ts';
+import {
+  createBelow,
+  removeUnused,
+  restoreWorktree,
+  reuseWorktree
+} from './own-worktree.ts';
+import type { View } from './ports.ts';
+import { ComparisonTime, TimeLimit } from './time-limit.ts';
+
+interface ChangeTrackerDependencies extends ConcurrentWritersDependencies {
+  workspace: string;
+  /** The edits that an agent's engine reported. */
+  editsOf: (record: RunRecord) => Promise<Reply['edits']>;
+}
+
+/** Limit of the files in `changes.json` and in an answer. */
+const mostFiles = 100;
+const worktreeMs = 60_000;
+const removalMs = 4000;
+/** Time limit for reading the output of one agent. */
+const readMs = 1000;
+/** Interval at which an agent's slot is renewed during its preparation. */
+const renewMs = 250;
+/** A directory in which git was too slow gets no snapshot for this time. */
+const restMs = 10 * 60_000;
+/** A comparison that starts later than this after the end adds a note. */
+const lateMs = 5000;
+
+/**
+ * Finds what agents change: takes a snapshot of the repository before an agent
+ * starts, and compares the files after its end. If that fails, a note reports
+ * the failure, and the run is not affected.
+ */
+export class ChangeTracker {
+  readonly #with: ChangeTrackerDependencies;
+  readonly #limits = new TimeLimit();
+  /** Directory → `performance.now()` when git was last too slow there. */
+  readonly #slow = new Map<string, number>();
+  readonly #time = new ComparisonTime();
+
+  constructor(dependencies: ChangeTrackerDependencies) {
+    this.#with = dependencies;
+  }
+
+  /**
+   * Called before an agent starts: creates its worktree and takes a snapshot.
+   * Returns undefined if there is nothing to do; rejects if the worktree cannot
+   * be created.
+   */
+  prepare(record: RunRecord): Promise<void> | undefined {
+    const { cwd, kind, worktree } = record;
+    if (kind !== 'cli') return undefined;
+    if (!worktree && !this.#with.repositories.topOf(cwd)) return undefined;
+    return this.#prepare(record);
+  }
+
+  async #prepare(record: RunRecord): Promise<void> {
+    const directory = this.#with.store.directoryOf(record.agent_id);
+    const cancellation = new AbortController();
+    // Keeps the agent's slot, however long git takes.
+    const renewal = setInterval(() => {
+      touchStarting(directory);
+      if (claimOf(directory, record.owner.place))
+        cancellation.abort(new Error('it was canceled'));
+    }, renewMs);
+    try {
+      if (record.worktree) await this.#addWorktree(record, record.worktree);
+      await this.#takeSnapshot(record, directory, cancellation.signal);
+    } finally {
+      clearInterval(renewal);
+    }
+  }
+
+  async #addWorktree(record: RunRecord, worktree: Worktree): Promise<void> {
+    ensureDirectory(join(worktree.path, '..'));
+    const { repositories } = this.#with;
+    await this.#limits
+      .within(worktreeMs, async (signal) => {
+        await reuseWorktree(record, this.#with);
+        await repositories.addWorktree(worktree, signal);
+      })
+      .catch((error: unknown) => {
+        throw new Error(`there is no worktree for it: ${messageOf(error)}`);
+      });
+    createBelow(worktree.path, record.cwd);
+  }
+
+  async #takeSnapshot(
+    record: RunRecord,
+    directory: string,
+    cancelSignal: AbortSignal
+  ): Promise<void> {
+    const view = this.#viewOf(record, directory);
+    const { repositories } = this.#with;
+    const began = performance.now();
+    try {
+      noteConcurrentWriters(record, this.#with);
+      const since = this.#slow.get(record.cwd) ?? Number.NEGATIVE_INFINITY;
+      if (began - since < restMs)
+        return keepNote(directory, 'git was too slow here a moment ago');
+      await this.#limits.within(
+        this.#time.snapshotMs,
+        (signal) => repositories.remember(view, signal),
+        cancelSignal
+      );
+      this.#time.noteSnapshot(record.agent_id, began);
+    } catch (error) {
+      if (TimeLimit.isPassed(error))
+        this.#slow.set(record.cwd, performance.now());
+      await removeTree(view.shadow);
+      // The note replaces the comparison, which needs the snapshot.
+      keepNote(directory, messageOf(error));
+    }
+  }
+
+  /**
+   * Called after the end of an agent, before that end is recorded: compares
+   * the files and records the changes, once for concurrent callers. A failed
+   * comparison does not reject.
+   */
+  async conclude(record: RunRecord): Promise<void> {
+    const { store, processes } = this.#with;
+    const { agent_id: id } = record;
+    const directory = store.directoryOf(id);
+    const claim = claimOf(directory, record.owner.place);
+    if (!claim || claim.never) {
+      if (processes.liveness(record.owner) === 'dead')
+        await removeSnapshot(directory);
+      return;
+    }
+    const left = this.#time.start(id);
+    try {
+      await this.#compare(record, directory, left());
+      settlePatch(directory);
+    } catch (error) {
+      keepNote(directory, messageOf(error));
+    }
+    await removeTree(shadowOf(directory));
+  }
+
+  /** Called for an agent that never started: removes snapshot and worktree. */
+  async discard(record: RunRecord): Promise<void> {
+    await removeSnapshot(this.#with.store.directoryOf(record.agent_id));
+    await this.#removeWorktree(record);
+  }
+
+  /**
+   * Called after this process has recorded an end: removes the agent's
+   * worktree if nothing was written in it. If this process is killed first, the
+   * worktree stays.
+   */
+  async leave(record: RunRecord): Promise<void> {
+    if (!record.worktree) return;
+    const { store, processes } = this.#with;
+    const directory = store.directoryOf(record.agent_id);
+    const claim = claimOf(directory, record.owner.place);
+    const isUnused =
+      !claim || claim.never
+        ? // A living owner may still create the worktree, and then removes it.
+          processes.liveness(record.owner) === 'dead'
+        : changesOf(directory)?.total === 0;
+    if (isUnused) await this.#removeWorktree(record);
+  }
+
+  /**
+   * Called after a killed process has recorded the end: restores the worktree
+   * if that process had set it aside for removal.
+   */
+  async finish({ worktree }: RunRecord): Promise<void> {
+    if (!worktree) return;
+    await restoreWorktree(worktree, this.#with).catch(() => undefined);
+  }
+
+  /** Limits git to one second from now on, because this process is ending. */
+  hurry(): void {
+    this.#limits.shorten(1000);
+  }
+
+  async #compare(
+    record: RunRecord,
+    directory: string,
+    mostMs: number
+  ): Promise<void> {
+    if (changesOf(directory) || !existsSync(shadowOf(directory))) return;
+    const { repositories, processes } = this.#with;
+    if (!claimComparison(directory, processes.self)) {
+      await awaitComparison(directory, processes);
+      if (changesOf(directory)) return;
+    }
+    const patch = temporaryName(join(directory, 'changes.diff'));
+    const late = lateNote(directory);
+    try {
+      const found = await this.#limits.within(mostMs, (signal) =>
+        repositories.compare(this.#viewOf(record, directory), patch, signal)
+      );
+      if (!found) return;
+      const others =
+        found.files.length > 0 ? concurrentWritersOf(record, this.#with) : [];
+      const attributed = await attributeChanges(found.files, record, others, {
+        ...this.#with,
+        editsOf: (of) =>
+          this.#limits.within(readMs, () => this.#with.editsOf(of))
+      });
+      const { files } = attributed;
+      const total = files.length;
+      if (total === 0) remove(patch);
+      const shared = otherWritersNote(others, attributed);
+      const note = [shared, found.unseen, late].filter(Boolean).join(' ');
+      keepChanges(directory, {
+        v: 1,
+        files: files.slice(0, mostFiles),
+        total,
+        patch: total > 0 ? basename(patch) : null,
+        ...(note === '' ? {} : { note })
+      });
+    } catch (error) {
+      remove(patch);
+      // Another process may have finished meanwhile.
+      if (!changesOf(directory)) keepNote(directory, messageOf(error));
+    } finally {
+      releaseComparison(directory);
+    }
+  }
+
+  async #removeWorktree(record: RunRecord): Promise<void> {
+    const { worktree } = record;
+    if (!worktree) return;
+    const removal = (signal: AbortSignal) =>
+      removeUnused(record, worktree, this.#with, signal);
+    // A worktree that cannot be removed stays.
+    await this.#limits.within(removalMs, removal).catch(() => undefined);
+  }
+
+  #viewOf({ cwd, worktree }: RunRecord, directory: string): View {
+    const { workspace: seenFrom } = this.#with;
+    const view = { directory: cwd, shadow: shadowOf(directory), seenFrom };
+    if (!worktree) return { ...view, owned: [seenFrom] };
+    const { base, origin: standsFor } = worktree;
+    return { ...view, base, standsFor, owned: [] };
+  }
+}
+
+/** Records why the files were not compared. */
+function keepNote(directory: string, because: string): void {
+  const note = `The files were not compared: ${because}.`;
+  try {
+    keepChanges(directory, { v: 1, patch: null, note });
+  } catch {
+    // On a full disk, `result` has no note.
+  }
+}
+
+/** The note of a comparison that starts long after the agent's end. */
+function lateNote(directory: string): string | undefined {
+  const ended = exitedAt(directory);
+  if (!ended)
+    return 'When the agent ended is not known: what changed later counts too.';
+  const lateByMs = Date.now() - ended.getTime();
+  return lateByMs < lateMs
+    ? undefined
+    : `The files were looked at ${Math.round(lateByMs / 1000)} s after the end: what changed until then counts too.`;
+}
+
+function shadowOf(directory: string): string {
+  return join(directory, 'before');
+}
+
+async function removeSnapshot(directory: string): Promise<void> {
+  await removeTree(shadowOf(directory));
+  await removeTree(join(directory, 'changes.json'));
+}
+
+/** Never rejects: git of a killed server may still write into the directory. */
+async function removeTree(path: string): Promise<void> {
+  const options = { recursive: true, force: true, maxRetries: 3 };
+  await rm(path, options).catch(() => undefined);
+}

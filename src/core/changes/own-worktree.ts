@@ -1,0 +1,149 @@
+import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
+import { basename, dirname, join, relative } from 'node:path';
+import { HostError, messageOf } from '../errors.ts';
+import { isInside } from '../paths/troupe-home.ts';
+import { resolveDirectory } from '../runs/admission/containment.ts';
+import type { Processes } from '../runs/ports.ts';
+import type { RunRecord, Worktree } from '../runs/run.ts';
+import type { RunStore } from '../runs/run-store.ts';
+import { FileLock } from '../state/locks/file-lock.ts';
+import type { Repositories } from './ports.ts';
+
+const originMs = 4000;
+
+/**
+ * Returns an agent's record with its own worktree, if that is requested. Its
+ * `cwd` gets the same relative path in the worktree as in the repository. The
+ * worktree itself is created when the agent starts.
+ * @param requested `worktree` is an existing one, which the agent reuses
+ * @throws HostError `no_repository` if there is no commit to start from,
+ *   `invalid_input` for an API engine
+ */
+export async function isolated(
+  record: RunRecord,
+  requested: {
+    isolate?: 'worktree' | undefined;
+    worktree?: Worktree | undefined;
+  },
+  {
+    repositories,
+    settings
+  }: { repositories: Repositories; settings: { workspace: string } }
+): Promise<RunRecord> {
+  const { isolate, worktree } = requested;
+  if (worktree) return { ...record, worktree };
+  if (!isolate) return record;
+  if (record.kind !== 'cli')
+    throw new HostError(
+      'invalid_input',
+      `${record.label} works on no files, so there is nothing to isolate.`,
+      'Leave isolate out.'
+    );
+  const { agent_id: id, cwd } = record;
+  const signal = AbortSignal.timeout(originMs);
+  const { top, head } = await repositories
+    .originOf(cwd, signal)
+    .catch((error: unknown) => {
+      throw new HostError(
+        'no_repository',
+        `No worktree can be made from ${cwd}: ${messageOf(error)}.`,
+        'Leave isolate out, or make it a git repository with a commit (git init, git add, git commit).'
+      );
+    });
+  const path = join(settings.workspace, '.agents', 'worktrees', id);
+  return {
+    ...record,
+    cwd: join(path, relative(top, cwd)),
+    worktree: { path, branch: `troupe/${id}`, base: head, origin: top }
+  };
+}
+
+/**
+ * Creates a directory below `root`, because git keeps no empty directories.
+ * @throws HostError `cwd_outside` if a link leads out of `root`
+ */
+export function createBelow(root: string, path: string): void {
+  if (existsSync(path)) {
+    resolveDirectory(root, path);
+    return;
+  }
+  createBelow(root, dirname(path));
+  mkdirSync(path);
+}
+
+interface WorktreeDependencies {
+  repositories: Repositories;
+  store: RunStore;
+  processes: Processes;
+}
+
+/**
+ * Called before an agent reuses the worktree of an earlier agent: waits for a
+ * removal in progress. A later removal finds this agent's record and stops.
+ * @throws HostError `state_locked` if the removal takes too long
+ */
+export async function reuseWorktree(
+  { agent_id: id, worktree }: RunRecord,
+  dependencies: WorktreeDependencies
+): Promise<void> {
+  if (!worktree || basename(worktree.path) === id) return;
+  await restoreWorktree(worktree, dependencies);
+}
+
+/** Restores a worktree that a killed server had set aside for removal. */
+export function restoreWorktree(
+  worktree: Worktree,
+  dependencies: WorktreeDependencies
+): Promise<void> {
+  return withLock(worktree, dependencies, () =>
+    dependencies.repositories.putBackWorktree(worktree)
+  );
+}
+
+/** Removes an agent's worktree if it has no changes and no agent needs it. */
+export function removeUnused(
+  { agent_id: id }: RunRecord,
+  worktree: Worktree,
+  dependencies: WorktreeDependencies,
+  signal: AbortSignal
+): Promise<void> {
+  const { repositories, store } = dependencies;
+  const isNeededBy = (otherId: string) => {
+    const other = otherId === id ? undefined : store.recordOf(otherId);
+    return other && worksIn(other, worktree) && !store.hasOutcome(otherId);
+  };
+  return withLock(worktree, dependencies, async () => {
+    await repositories.putBackWorktree(worktree);
+    if (!store.openIds().some(isNeededBy))
+      await repositories.removeUntouched(worktree, signal);
+  });
+}
+
+/** Whether a worktree is the agent's own, or contains its directory. */
+export function worksIn(
+  { cwd, worktree }: Pick<RunRecord, 'cwd' | 'worktree'>,
+  { path }: Worktree
+): boolean {
+  return worktree?.path === path || isInside(path, cwd);
+}
+
+/** Runs work under the lock of a worktree. */
+async function withLock(
+  { path }: Worktree,
+  { store, processes }: WorktreeDependencies,
+  work: () => Promise<void>
+): Promise<void> {
+  const lock = join(store.root, 'worktrees', `${basename(path)}.lock`);
+  const servers = `${lock}.servers`;
+  const fileLock = new FileLock(lock, servers, processes);
+  try {
+    await fileLock.holdWhile(work);
+  } finally {
+    fileLock.close();
+    try {
+      rmdirSync(servers);
+    } catch {
+      // The directory is in use: another process waits for the lock.
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import {
+  openOffice,
+  type WorkerOffice
+} from '../../../../test/kit/agents/worker-office.ts';
+import { until } from '../../../../test/kit/judges/until.ts';
+import type { Orchestrator } from '../orchestrator.ts';
+
+const [one, other] = ['aaaaaaaa', 'bbbbbbbb'];
+const now = { timeoutMs: 0, signal: new AbortController().signal };
+
+let office: WorkerOffice;
+let master: Orchestrator;
+
+async function open(settings: object = {}): Promise<void> {
+  office = await openOffice(settings);
+  const { close } = office;
+  onTestFinished(() => close());
+  master = office.master();
+  office.hire(one);
+}
+
+beforeEach(() => open());
+
+const types = (id = one) => office.lines(id, 'outbox').map(({ type }) => type);
+const statusOf = (id = one) => master.store.get(id).log.read().status;
+
+describe('a worker whose program has ended', () => {
+  test('crashes once, however many servers notice it', async () => {
+    await office.desk(one).waitForCommand(now);
+    await master.attend();
+    expect(statusOf()).toBe('ready');
+    office.lose(one);
+    const masters = [master, office.master(), office.master()];
+    await Promise.all(masters.map((each) => each.attend()));
+    for (const each of masters) await each.attend();
+    expect(types()).toEqual(['ready', 'crashed']);
+    expect(office.broadcast().map(({ type }) => type)).toEqual(types());
+    expect(statusOf()).toBe('crashed');
+  });
+
+  test('is not restarted forever if every start fails', async () => {
+    await open({ restart: 'on-crash' });
+    await office.desk(one).waitForCommand(now);
+    await master.enqueue(one, { id: 'a', payload: {} });
+    office.lose(one);
+    await until('its end', async () => {
+      await master.attend();
+      return statusOf() === 'crashed' || undefined;
+    });
+    expect(types().filter((type) => type === 'crashed')).toHaveLength(4);
+    const { tasks, state } = master.store.get(one).log.read();
+    expect(tasks.map(({ id }) => id)).toEqual(['a']);
+    expect(state.generation).toBe(4);
+  });
+
+  test('leaves no secrets once it is not restarted', async () => {
+    const { request } = master.store.folderOf(one);
+    await office.desk(one).waitForCommand(now);
+    expect(existsSync(request)).toBe(true);
+    office.lose(one);
+    await master.attend();
+    expect(existsSync(request)).toBe(false);
+  });
+});
+
+test('a worker that is silent for too long stalls once, until its next event', async () => {
+  await open({ stalledAfterSeconds: 0.2 });
+  const mailbox = office.desk(one);
+  await mailbox.waitForCommand(now);
+  const masters = [master, office.master()];
+  await until('a stall', async () => {
+    await Promise.all(masters.map((each) => each.attend()));
+    return statusOf() === 'stalled' || undefined;
+  });
+  for (const each of masters) await each.attend();
+  expect(types()).toEqual(['ready', 'stalled']);
+  await mailbox.emitEvent({ type: 'heartbeat' });
+  expect(statusOf()).toBe('ready');
+});
+
+test('a worker with unreadable files does not hide other workers', async () => {
+  office.hire(other);
+  for (const id of [one, other]) await office.desk(id).waitForCommand(now);
+  const { outbox } = master.store.folderOf(one);
+  rmSync(outbox);
+  mkdirSync(outbox);
+  office.lose(other);
+  const later = office.master();
+  await later.attend();
+  await later.attend();
+  expect(types(other)).toEqual(['ready', 'crashed']);
+});
+
+test('reconciling never throws, whatever the folder contains', async () => {
+  const agents = join(office.workspace.path, '.agents', 'agents');
+  rmSync(agents, { recursive: true });
+  writeFileSync(agents, 'no folder');
+  await expect(office.master().attend()).resolves.toBeUndefined();
+});
+
+test.each([
+  ['a record of a newer version is not lost', '{"v":2,"agent_id":"x"}', false],
+  ['a record without an id is lost', '{"v":1}', true],
+  ['a record whose version is no number is lost', '{"v":null}', true],
+  ['a record that is no JSON is lost', 'spilt', true]
+])('%s', (_, text, isLost) => {
+  const { store } = office.master();
+  writeFileSync(store.folderOf(one).meta, text);
+  expect(store.find(one)).toBeUndefined();
+  expect(store.isGone(one)).toBe(isLost);
+});
+
+test('an id that is a path names no lost worker', () => {
+  const { store } = office.master();
+  expect(store.isGone('ffffffff')).toBe(true);
+  expect(store.isGone('../x')).toBe(false);
+});
+
+test('the records of workers that are over are not read again', async () => {
+  const later = office.master();
+  await office.desk(one).waitForCommand(now);
+  office.lose(one);
+  await later.attend();
+  await later.attend();
+  const read: string[] = [];
+  const find = later.store.find.bind(later.store);
+  later.store.find = (id) => {
+    read.push(id);
+    return find(id);
+  };
+  await later.attend();
+  expect(read).toEqual([]);
+});

@@ -1,0 +1,120 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { errnoOf, HostError, messageOf } from '../errors.ts';
+
+/** The error for a damaged or forged file in an agent's folder. */
+export function corruptRun(path: string): HostError {
+  return new HostError(
+    'state_invalid',
+    `${path} is not what troupe wrote.`,
+    'Its output is beside it; other agents are not concerned. Move the folder away when you have what you need.'
+  );
+}
+
+/** The result of `work`, or undefined when a file that it reads is damaged. */
+export async function unlessCorrupt<T>(
+  work: Promise<T>,
+  onCorrupt: (problem: HostError) => void = () => undefined
+): Promise<T | undefined> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof HostError) || error.code !== 'state_invalid')
+      throw error;
+    onCorrupt(error);
+    return undefined;
+  }
+}
+
+/** True when a disk is full or read-only. */
+export function isFull(problem: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(problem) ?? '');
+}
+
+/**
+ * The error for a run whose end cannot be recorded.
+ * @param problem the error of the write; undefined if another process wrote
+ */
+export function unwritten(agentId: string, problem?: unknown): HostError {
+  return problem === undefined || isFull(problem)
+    ? new HostError(
+        'storage_full',
+        `Agent ${agentId} has ended, but its result cannot be written down.`,
+        'Free space on the disk that holds ~/.troupe and ask again; its output is kept.'
+      )
+    : new HostError(
+        'storage_unwritable',
+        `Agent ${agentId} has ended, but its result cannot be written down: ${messageOf(problem)}.`,
+        'Repair its folder in the record and ask again; its output is kept.'
+      );
+}
+
+/** After a folder is removed, the agent's server ends it within this time. */
+const endMs = 8000;
+
+/**
+ * Agents whose folder was removed from the record before they ended. How they
+ * ended is kept in memory only.
+ */
+export class LostAgents {
+  readonly #missedAt = new Map<string, number>();
+  readonly #messages = new Map<string, string>();
+
+  /** @param message one sentence that says how the agent ended */
+  note(agentId: string, message: string): void {
+    this.#messages.set(agentId, message);
+  }
+
+  messageOf(agentId: string): string | undefined {
+    return this.#messages.get(agentId);
+  }
+
+  /**
+   * The message about an agent whose folder is gone; undefined while the
+   * server that started it may still be ending it.
+   */
+  messageOnceLost(
+    agentId: string,
+    now = performance.now()
+  ): string | undefined {
+    const since = this.#missedAt.get(agentId) ?? now;
+    this.#missedAt.set(agentId, since);
+    if (!this.#messages.has(agentId) && now - since >= endMs)
+      this.note(
+        agentId,
+        `The folder of agent ${agentId} in the record was removed before it had ended, so how it ended is not known; if another server started it, that server ends it.`
+      );
+    return this.messageOf(agentId);
+  }
+}
+
+/** The part of a RunStore that knows about runs without a folder. */
+interface GoneRuns {
+  /** Absolute path of the folder with all runs. */
+  root: string;
+  sizes: { goneAt(agentId: string): string | undefined };
+  lost: { messageOf(agentId: string): string | undefined };
+}
+
+/**
+ * One sentence about an agent that was cleaned away, or whose folder was
+ * removed while it was running; undefined for any other id.
+ */
+export function whyGone(
+  agentId: string,
+  { root, sizes, lost }: GoneRuns
+): string | undefined {
+  const message = lost.messageOf(agentId);
+  if (message !== undefined) return message;
+  const at = sizes.goneAt(agentId);
+  if (at === undefined) return undefined;
+  const patch = existsSync(keptPatch(root, agentId))
+    ? ` The patch of its changes is kept: ${keptPatch(root, agentId)}.`
+    : '';
+  return `Agent ${agentId} had ended and was cleaned away (troupe clean) at ${at}; logs/ has what the log holds of it.${patch}`;
+}
+
+/** The patch of an agent's changes, kept when the agent's folder is removed. */
+export function keptPatch(stateDirectory: string, agentId: string): string {
+  return join(stateDirectory, 'diffs', `${agentId}.diff`);
+}

@@ -1,0 +1,126 @@
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  expectDurable,
+  expectWholeWhenNamed,
+  justBefore,
+  watchFiles
+} from '../../../../test/kit/judges/file-operations.ts';
+import {
+  createLog,
+  type TestLog
+} from '../../../../test/kit/servers/logged-agents.ts';
+import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
+import { createProcesses } from '../../../adapters/child-process/processes.ts';
+import { createRepositories } from '../../../adapters/git/repositories.ts';
+import { ChangeTracker } from '../../changes/change-tracker.ts';
+import { RunEvents } from '../run-events.ts';
+import { RunStore } from '../run-store.ts';
+import { turnsDirectory } from '../sessions/session-turns.ts';
+import { finalize } from './finalize.ts';
+import { RunJournal } from './run-journal.ts';
+
+vi.mock('node:fs', async () => {
+  const { watchedFs } = await import(
+    '../../../../test/kit/judges/file-operations.ts'
+  );
+  return watchedFs();
+});
+
+const processes = createProcesses('dist');
+const record = recordWith({
+  engine: 'x',
+  new_session_id: 'a-chat',
+  in_chat: true,
+  owner: processes.self
+});
+const { agent_id: id } = record;
+
+let log: TestLog;
+let store: RunStore;
+let directory: string;
+
+/** The run has exited with code 0 and said one word. */
+beforeEach(() => {
+  log = createLog();
+  onTestFinished(log.workspace.remove);
+  store = new RunStore(log.workspace.record);
+  store.create(record, 'x', 'x');
+  directory = store.directoryOf(id);
+  const { pid, start } = processes.self;
+  writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
+  writeFileSync(join(directory, 'exit'), '0\n');
+  appendFileSync(join(directory, 'stdout'), 'Said.');
+  watchFiles();
+});
+
+function conclude(): Promise<void> {
+  return finalize(record, {
+    store,
+    journal: new RunJournal(store, log.journal),
+    events: new RunEvents((problem) => {
+      throw problem;
+    }),
+    processes,
+    changeTracker: new ChangeTracker({
+      repositories: createRepositories(),
+      store,
+      processes,
+      workspace: log.workspace.path,
+      editsOf: async () => undefined,
+      workers: () => []
+    }),
+    engineOf: () => ({
+      kind: 'cli',
+      name: 'x',
+      description: '',
+      command: 'x',
+      args: () => []
+    })
+  });
+}
+
+test('the end of a run and its result are on the disk', async () => {
+  await conclude();
+  expectDurable(join(directory, 'outcome.json'));
+  expectDurable(join(directory, 'result.txt'));
+});
+
+test('a result is on the disk before the outcome that names it', async () => {
+  let wasRecorded = false;
+  justBefore('link', '/outcome.json', () => {
+    wasRecorded = true;
+    expectWholeWhenNamed(join(directory, 'result.txt'));
+  });
+  await conclude();
+  expect(wasRecorded).toBe(true);
+});
+
+test('a result that differs from the one of another process is on the disk', async () => {
+  writeFileSync(join(directory, 'result.txt'), 'Something else.');
+  await conclude();
+  const { result_file = '' } = store.outcomeOf(id) ?? {};
+  expect(result_file).toMatch(/^result-/);
+  expectDurable(join(directory, result_file));
+});
+
+test('the first turn of a chat is on the disk before the end of its agent', async () => {
+  let wasRecorded = false;
+  justBefore('link', '/outcome.json', () => {
+    wasRecorded = true;
+    expectDurable(join(turnsDirectory('x', 'a-chat', store), '0'));
+  });
+  await conclude();
+  expect(wasRecorded).toBe(true);
+});
+
+test('the end is on the disk before the journal reports it', async () => {
+  let wasJournalled = false;
+  justBefore('write', '/iac.jsonl', () => {
+    wasJournalled = true;
+    expectDurable(join(directory, 'outcome.json'));
+  });
+  await conclude();
+  expect(wasJournalled).toBe(true);
+});

@@ -1,0 +1,212 @@
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  createLog,
+  type TestLog
+} from '../../../../test/kit/servers/logged-agents.ts';
+import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
+import { createProcesses } from '../../../adapters/child-process/processes.ts';
+import { createRepositories } from '../../../adapters/git/repositories.ts';
+import type { Engine } from '../../../plugin/plugin.ts';
+import { JournalFiles } from '../../audit/journal/journal-files.ts';
+import { ChangeTracker } from '../../changes/change-tracker.ts';
+import type { Outcome, RunRecord } from '../run.ts';
+import { RunEvents } from '../run-events.ts';
+import { RunStore } from '../run-store.ts';
+import { holdersOf } from '../sessions/session-turns.ts';
+import { completeEnd, finalize } from './finalize.ts';
+import { RunJournal } from './run-journal.ts';
+
+let log: TestLog;
+let state: string;
+let problems: unknown[];
+
+beforeEach(() => {
+  log = createLog();
+  state = log.workspace.record;
+  problems = [];
+});
+afterEach(() => log.workspace.remove());
+
+const engine: Engine = {
+  kind: 'cli',
+  name: 'x',
+  description: '',
+  command: 'x',
+  args: () => []
+};
+const processes = createProcesses('dist');
+
+/** Finalizes a run and returns its recorded outcome. */
+async function finalized(
+  store: RunStore,
+  record: RunRecord
+): Promise<Outcome | undefined> {
+  await finalize(record, dependenciesOf(store));
+  return store.outcomeOf(record.agent_id);
+}
+
+/** Finalizes a run that ended in a new session, and returns the session. */
+async function sessionOf(store: RunStore, more: Partial<RunRecord>) {
+  const outcome = await finalized(store, ended(store, more));
+  expect(outcome?.status).toBe('completed');
+  return outcome?.session_id;
+}
+
+/** Creates a run that has exited with code 0. */
+function ended(store: RunStore, more: Partial<RunRecord> = {}): RunRecord {
+  const record = recordWith({
+    engine: 'x',
+    new_session_id: 'a-chat',
+    owner: processes.self,
+    ...more
+  });
+  const { agent_id: id } = record;
+  store.create(record, 'x', 'x');
+  const directory = store.directoryOf(id);
+  const { pid, start } = processes.self;
+  writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
+  writeFileSync(join(directory, 'exit'), '0\n');
+  appendFileSync(join(directory, 'stdout'), 'Said.');
+  return record;
+}
+
+function dependenciesOf(store: RunStore) {
+  const { workspace } = log;
+  const repositories = createRepositories();
+  const { path } = workspace;
+  return {
+    store,
+    journal: new RunJournal(store, log.journal),
+    events: new RunEvents((problem) => problems.push(problem)),
+    processes,
+    changeTracker: new ChangeTracker({
+      repositories,
+      store,
+      processes,
+      workspace: path,
+      editsOf: async () => undefined,
+      workers: () => []
+    }),
+    engineOf: () => engine
+  };
+}
+
+test('the first agent of a chat is recorded before its end is recorded', async () => {
+  const known: string[][] = [];
+  class Watched extends RunStore {
+    override end(...end: Parameters<RunStore['end']>): boolean {
+      known.push(holdersOf('x', 'a-chat', this));
+      return super.end(...end);
+    }
+  }
+  const session = await sessionOf(new Watched(state), { in_chat: true });
+  expect(session).toBe('a-chat');
+  expect(known).toEqual([['0badcafe']]);
+});
+
+test('a session that is not a chat records no turn', async () => {
+  const store = new RunStore(state);
+  const squad = { squadId: 's', memberId: 's-m1', roleId: 'r' };
+  await sessionOf(store, { squad });
+  expect(holdersOf('x', 'a-chat', store)).toEqual([]);
+});
+
+test('a run ends even when its chat cannot be noted', async () => {
+  const store = new RunStore(state);
+  log.workspace.writeRecord('sessions', 'no directory');
+  await sessionOf(store, { in_chat: true });
+  expect(log.journalText()).toContain('"type":"finished"');
+  expect(store.isOpen('0badcafe')).toBe(false);
+});
+
+test('an end that a full disk truncated in the journal is journalled again', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  const { agent_id: id } = record;
+  class Full extends RunStore {
+    override end(...end: Parameters<RunStore['end']>): boolean {
+      const isFirst = super.end(...end);
+      // A line that a full disk cut short.
+      const torn = `{"type":"finished","agent_id":"${id}","status":"comp`;
+      log.workspace.writeRecord('iac.jsonl', `\n${torn}`);
+      throw new Error(`ENOSPC ${isFirst}`);
+    }
+  }
+  const full = finalize(record, dependenciesOf(new Full(state)));
+  await expect(full).rejects.toThrow('ENOSPC true');
+  expect(store.isOpen(id)).toBe(true);
+  await completed(store, record);
+  const whole = /"type":"finished","agent_id":"0badcafe".*\}$/m;
+  expect(log.journalText()).toMatch(whole);
+  expect(store.isOpen(id)).toBe(false);
+});
+
+test('an end is not journalled twice by a process that searched while another wrote', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  await finalize(record, dependenciesOf(store));
+  const { files } = log.journal;
+  // The list is from before the end was written.
+  class Slow extends JournalFiles {
+    override list() {
+      return [];
+    }
+  }
+  Object.assign(log.journal, { files: new Slow(files.path) });
+  await completed(store, record);
+  expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
+});
+
+async function completed(store: RunStore, record: RunRecord): Promise<void> {
+  const outcome = store.outcomeOf(record.agent_id);
+  if (!outcome) expect.fail('There is no outcome.');
+  await completeEnd(record, outcome, dependenciesOf(store));
+}
+
+test('an end is published once, when it is in the journal and its mark is gone', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  const { agent_id: id } = record;
+  const dependencies = dependenciesOf(store);
+  const seen: string[] = [];
+  dependencies.events.onRunEnded((run) => {
+    expect(run.record).toEqual(record);
+    expect(log.journalText()).toContain('"type":"finished"');
+    expect(store.isOpen(id)).toBe(false);
+    seen.push(`ended ${run.outcome.status}`);
+  });
+  dependencies.events.onRunChanged(() => seen.push('changed'));
+  await finalize(record, dependencies);
+  expect(seen).toEqual(['ended completed']);
+  await finalize(record, dependencies);
+  expect(seen).toEqual(['ended completed', 'changed']);
+  expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
+  expect(problems).toEqual([]);
+});
+
+test('an existing result file is kept, and the outcome names another file', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  const directory = store.directoryOf(record.agent_id);
+  writeFileSync(join(directory, 'result.txt'), 'Said, but not to its end');
+  const outcome = await finalized(store, record);
+  const name = outcome?.result_file ?? '';
+  expect(name).toMatch(/^result-[0-9a-f]{12}\.txt$/);
+  expect(readFileSync(join(directory, name), 'utf8')).toBe('Said.');
+  expect(readFileSync(join(directory, 'result.txt'), 'utf8')).toBe(
+    'Said, but not to its end'
+  );
+});
+
+test('an existing result file is used when it has the same text', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  const directory = store.directoryOf(record.agent_id);
+  writeFileSync(join(directory, 'result.txt'), 'Said.');
+  expect(await finalized(store, record)).toMatchObject({
+    result_file: 'result.txt',
+    result_chars: 5
+  });
+});

@@ -1,0 +1,195 @@
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { AgentPages } from '../../audit/views/agent-page.ts';
+import type { ChangeTracker } from '../../changes/change-tracker.ts';
+import { isSameProcess } from '../../processes/process-identity.ts';
+import type { Processes } from '../ports.ts';
+import type { Outcome, RunRecord } from '../run.ts';
+import type { RunEvents } from '../run-events.ts';
+import { addEvent, claimOf, exitedAt, stopRequestOf } from '../run-files.ts';
+import { isFresh } from '../run-state.ts';
+import type { RunStore } from '../run-store.ts';
+import { chatDirectory } from '../sessions/create-chat.ts';
+import { recordFirstTurn } from '../sessions/session-turns.ts';
+import {
+  lostTreeOf,
+  type OutcomeDependencies,
+  readOutcome
+} from './outcome.ts';
+import type { RunJournal } from './run-journal.ts';
+
+export interface FinalizeDependencies extends OutcomeDependencies {
+  changeTracker: ChangeTracker;
+  journal: RunJournal;
+  events: RunEvents;
+  /** Views of single agents, written when their end is recorded. */
+  pages?: AgentPages;
+}
+
+/**
+ * Records how a run ended and publishes it. Any process may call this, any
+ * number of times: the first outcome stands, and the process that wrote it
+ * journals it, once.
+ */
+export async function finalize(
+  record: RunRecord,
+  dependencies: FinalizeDependencies
+): Promise<void> {
+  const { store, journal, events, pages, changeTracker } = dependencies;
+  const { agent_id: id } = record;
+  if (store.outcomeOf(id)) return events.runChanged(record);
+  if (!store.has(id)) throw new Error(`No record of agent ${id}`);
+  const directory = store.directoryOf(id);
+  const lostTree = lostTreeOf(record, directory);
+  await changeTracker.conclude(record);
+  const read = await readOutcome(record, lostTree, dependencies);
+  const outcome = withoutSecrets(read, journal);
+  if (record.in_chat) recordChat(record, outcome, store);
+  if (!store.end(id, outcome)) return events.runChanged(record);
+  addEvent(directory, { type: 'finished', status: outcome.status });
+  await journalEnd(record, outcome, dependencies);
+  await changeTracker.leave(record);
+  store.close(id);
+  // A page that cannot be written now is written with the next views.
+  await pages?.write(id).catch(() => undefined);
+  events.runEnded({ record, outcome });
+}
+
+/**
+ * Completes an end whose outcome was recorded by a process that was killed
+ * right after: journals the end if that is missing, and removes the open mark.
+ * Only for outcomes of which `isBeingFinalized` is false.
+ */
+export async function completeEnd(
+  record: RunRecord,
+  outcome: Outcome,
+  dependencies: FinalizeDependencies
+): Promise<void> {
+  const { store, journal, changeTracker } = dependencies;
+  const { agent_id: id } = record;
+  const isJournalled = await journal.isEndRecorded(id);
+  // Another process may have journalled the end and removed the mark since.
+  if (!isJournalled && store.isOpen(id))
+    await journalEnd(record, outcome, dependencies);
+  await changeTracker.finish(record);
+  store.close(id);
+}
+
+/**
+ * Ends the processes that an ended run left behind.
+ * @param state `lost` when its supervisor is gone without an exit code
+ * @param wasWatched true if this process has seen the run at work
+ */
+export async function endLeftovers(
+  record: RunRecord,
+  state: 'ended' | 'lost',
+  wasWatched: boolean,
+  { store, processes }: { store: RunStore; processes: Processes }
+): Promise<void> {
+  const directory = store.directoryOf(record.agent_id);
+  const { place } = record.owner;
+  const claim = claimOf(directory, place);
+  if (state === 'lost' || claim?.supervisor)
+    await processes.stop({
+      ...{ directory, place },
+      justEnded: wasWatched || isFresh(directory)
+    });
+  // Before a run starts, its server stops the processes of its chat command.
+  const chat = chatDirectory(directory);
+  if (!claim?.supervisor && existsSync(chat))
+    await processes.stop({
+      ...{ directory: chat, place },
+      justEnded: isFresh(chat)
+    });
+}
+
+/** After this time, another process that finalizes a run counts as stuck. */
+const othersMs = 10_000;
+/** After this time, this process has failed to journal the end. */
+const ownMs = 800;
+
+/**
+ * True while the process that wrote an outcome may still be about to journal
+ * it. The work of a dead process is completed at once. The work of a slow one
+ * is left alone, or the journal would contain the end twice.
+ */
+export function isBeingFinalized(
+  { settled_by: author }: Outcome,
+  directory: string,
+  { self, liveness }: Pick<Processes, 'self' | 'liveness'>
+): boolean {
+  const ageMs = ageOf(join(directory, 'outcome.json'));
+  if (author && isSameProcess(author, self)) return ageMs < ownMs;
+  if (author && liveness(author) === 'dead') return false;
+  return ageMs < (author ? othersMs : ownMs);
+}
+
+/** A server that has the engine finalizes a run within this time of its end. */
+const classifyMs = 5000;
+/** The run's own server may have to diff a large repository first. */
+const ownerMs = 15_000;
+
+/** True while another server may be about to finalize a run that ended. */
+export function isForOthers(
+  { owner }: Pick<RunRecord, 'owner'>,
+  directory: string,
+  { liveness }: Pick<Processes, 'liveness'>
+): boolean {
+  const isAlive = liveness(owner) === 'alive';
+  return endedWithin(directory, isAlive ? ownerMs : classifyMs);
+}
+
+/**
+ * True while a server on the host and in the namespace of a run may be about
+ * to end what the run left behind; its processes are invisible from elsewhere.
+ */
+export function isForItsPlace(
+  { owner }: Pick<RunRecord, 'owner'>,
+  directory: string,
+  { liveness }: Pick<Processes, 'liveness'>
+): boolean {
+  return liveness(owner) === 'unknown' && endedWithin(directory, ownerMs);
+}
+
+/** False for a run that was stopped: the request says how it ended. */
+function endedWithin(directory: string, milliseconds: number): boolean {
+  const endedAt = exitedAt(directory);
+  if (!endedAt || stopRequestOf(directory)) return false;
+  return Math.abs(Date.now() - endedAt.getTime()) < milliseconds;
+}
+
+function ageOf(path: string): number {
+  const file = statSync(path, { throwIfNoEntry: false });
+  return file ? Math.abs(Date.now() - file.mtimeMs) : 0;
+}
+
+/** An error may quote a key from the output, and is shown in many places. */
+function withoutSecrets(outcome: Outcome, journal: RunJournal): Outcome {
+  const { error } = outcome;
+  return error === null
+    ? outcome
+    : { ...outcome, error: journal.redact(error) };
+}
+
+/** Runs before the end is recorded, so that the next turn finds the chat. */
+function recordChat(
+  record: RunRecord,
+  outcome: Outcome,
+  store: RunStore
+): void {
+  try {
+    recordFirstTurn(record, outcome, store);
+  } catch {
+    // A full disk must not keep a run from ending.
+  }
+}
+
+async function journalEnd(
+  record: RunRecord,
+  outcome: Outcome,
+  { journal, store }: FinalizeDependencies
+): Promise<void> {
+  await journal.ensureSpawn(record);
+  store.sizes.note(record.agent_id);
+  await journal.recordEnd(record, outcome);
+}

@@ -1,0 +1,82 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  createLog,
+  type TestLog
+} from '../../../../test/kit/servers/logged-agents.ts';
+import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
+import { createProcesses } from '../../../adapters/child-process/processes.ts';
+import { createRepositories } from '../../../adapters/git/repositories.ts';
+import type { Engine } from '../../../plugin/plugin.ts';
+import { ChangeTracker } from '../../changes/change-tracker.ts';
+import { RunEvents } from '../run-events.ts';
+import { RunStore } from '../run-store.ts';
+import { RunJournal } from './run-journal.ts';
+import { RunTracker } from './run-tracker.ts';
+
+let log: TestLog;
+let store: RunStore;
+
+beforeEach(() => {
+  log = createLog();
+  store = new RunStore(log.workspace.record);
+});
+afterEach(() => log.workspace.remove());
+
+const processes = createProcesses('dist');
+const engine: Engine = {
+  kind: 'cli',
+  name: 'x',
+  description: '',
+  command: 'x',
+  args: () => []
+};
+
+/** The problems reported while a tick finalizes a run that has ended. */
+async function problemsOf(meanwhile: (directory: string) => void) {
+  const record = recordWith({ engine: 'x', owner: processes.self });
+  store.create(record, 'x', 'x');
+  const directory = store.directoryOf(record.agent_id);
+  const { pid, start } = processes.self;
+  writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
+  writeFileSync(join(directory, 'exit'), '0\n');
+  const { workspace } = log;
+  const repositories = createRepositories();
+  const { path } = workspace;
+  const problems: unknown[] = [];
+  const tracker = new RunTracker({
+    store,
+    journal: new RunJournal(store, log.journal),
+    processes,
+    changeTracker: new ChangeTracker({
+      repositories,
+      store,
+      processes,
+      workspace: path,
+      editsOf: async () => undefined,
+      workers: () => []
+    }),
+    // Called after the end is detected and before it is recorded.
+    engineOf: () => {
+      meanwhile(directory);
+      return engine;
+    },
+    isOurs: () => false,
+    events: new RunEvents((problem) => problems.push(problem)),
+    onProblem: (problem) => problems.push(problem)
+  });
+  await tracker.tick();
+  return problems;
+}
+
+test('cleaning an agent away while its end is recorded reports no problem', async () => {
+  const remove = (path: string) => rmSync(path, { recursive: true });
+  expect(await problemsOf((path) => remove(path))).toEqual([]);
+});
+
+test('a problem that keeps an end from being recorded is reported', async () => {
+  const inItsPlace = (path: string) =>
+    mkdirSync(join(path, 'result.txt'), { recursive: true });
+  expect(await problemsOf(inItsPlace)).toHaveLength(1);
+});

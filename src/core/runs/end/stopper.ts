@@ -1,0 +1,111 @@
+import type { OwnRuns, Processes } from '../ports.ts';
+import type { Run, RunRecord } from '../run.ts';
+import {
+  claimNeverStarts,
+  endedWith,
+  hasExited,
+  requestStop,
+  wasClaimed
+} from '../run-files.ts';
+import { isUnseen } from '../run-state.ts';
+import type { RunStore } from '../run-store.ts';
+import { giveUp } from '../sign-of-life.ts';
+import type { RunJournal } from './run-journal.ts';
+import type { RunTracker } from './run-tracker.ts';
+
+interface StopperDependencies {
+  store: RunStore;
+  journal: RunJournal;
+  processes: Processes;
+  tracker: RunTracker;
+  starter: OwnRuns;
+  onProblem: (problem: unknown) => void;
+}
+
+/**
+ * Ends a run on request: its process tree and the agents it spawned.
+ * A run that has ended keeps its outcome.
+ * @returns the run as it stands afterwards; undefined for an unknown id
+ */
+export async function cancelRun(
+  agentId: string,
+  reason: string | undefined,
+  dependencies: StopperDependencies
+): Promise<Run | undefined> {
+  const { tracker } = dependencies;
+  const run = await tracker.run(agentId);
+  if (!run || run.outcome) return run;
+  noteCancel(agentId, reason, dependencies);
+  await end(run.record, 'canceled', reason, dependencies);
+  return tracker.run(agentId);
+}
+
+/** Never throws: an agent is ended even when the journal cannot be written. */
+function noteCancel(
+  agentId: string,
+  reason: string | undefined,
+  { journal, onProblem }: StopperDependencies
+): void {
+  try {
+    journal.recordCancel(agentId, reason);
+  } catch (problem) {
+    onProblem(problem);
+  }
+}
+
+/** Ends a run for the given reason and finalizes it. */
+export async function end(
+  record: RunRecord,
+  why: 'canceled' | 'disconnect',
+  reason: string | undefined,
+  dependencies: StopperDependencies
+): Promise<void> {
+  const { store, processes, tracker, starter } = dependencies;
+  const { agent_id: id } = record;
+  const directory = store.directoryOf(id);
+  if (hasExited(directory)) return tracker.look(id);
+  const request = { why, reason };
+  if (!wasClaimed(directory)) {
+    requestStop(directory, request);
+    if (claimNeverStarts(directory)) {
+      starter.drop(id);
+      return tracker.look(id);
+    }
+  }
+  const children = () => endChildren(id, dependencies);
+  const { place } = record.owner;
+  await Promise.all([
+    processes.stop({ directory, place, withNested: true, request }),
+    children()
+  ]);
+  // The agent may have spawned more agents while it was being ended.
+  await children();
+  await exitRecorded(directory);
+  // Once the end is recorded, the watchdog on the run's machine stops it.
+  if (!hasExited(directory) && isUnseen(record, directory, processes))
+    giveUp(directory);
+  await tracker.look(id);
+}
+
+/** Ends the agents that this one spawned, queued ones too. */
+async function endChildren(
+  parentId: string,
+  dependencies: StopperDependencies
+): Promise<void> {
+  const { store } = dependencies;
+  const children = store
+    .openIds()
+    .map((id) => store.recordOf(id))
+    .filter((record) => record?.parent === parentId)
+    .filter((record) => record !== undefined);
+  const reason = endedWith(parentId);
+  await Promise.all(
+    children.map((child) => end(child, 'canceled', reason, dependencies))
+  );
+}
+
+/** Waits up to 0.5 s for the exit code that the supervisor writes last. */
+async function exitRecorded(directory: string): Promise<void> {
+  for (let tries = 0; tries < 50 && !hasExited(directory); tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+}

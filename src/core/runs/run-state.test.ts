@@ -1,0 +1,230 @@
+import { utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { recordWith } from '../../../test/kit/servers/run-facts.ts';
+import { deadHolder } from '../../../test/kit/workspaces/lock-files.ts';
+import { createTempWorkspace } from '../../../test/kit/workspaces/temp-workspace.ts';
+import { createProcesses } from '../../adapters/child-process/processes.ts';
+import type { RunRecord } from './run.ts';
+import { claimOf, setStarting } from './run-files.ts';
+import { isFresh, isOver, isUnseen, liveStateOf } from './run-state.ts';
+import { RunStore } from './run-store.ts';
+import { giveUp } from './sign-of-life.ts';
+
+const processes = createProcesses('dist');
+const { pid, start, place } = processes.self;
+const [host = '', boot = '', space = ''] = place.split(' ');
+const earlierBoot = `${host} earlier-boot ${space}`;
+const otherMachine = `other-host ${boot} ${space}`;
+
+let store: RunStore;
+let directory: string;
+let record: RunRecord;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  const workspace = createTempWorkspace();
+  onTestFinished(workspace.remove);
+  store = new RunStore(workspace.record);
+  record = spawned(processes.self);
+  directory = store.directoryOf(record.agent_id);
+});
+
+function spawned(owner: RunRecord['owner'], agent_id = 'aaaaaaaa') {
+  const made = recordWith({ agent_id, owner });
+  store.create(made, 'x', 'x');
+  return made;
+}
+
+const file = (name: string) => join(directory, name);
+const claimed = (text: string) => writeFileSync(file('claim'), text);
+const state = () => liveStateOf(record, directory, processes);
+const ownedIn = (other: string) => ({
+  ...record,
+  owner: { ...record.owner, place: other }
+});
+
+/** Sets the time of a file to so many seconds from now. */
+function shift(name: string, seconds: number): void {
+  const at = Date.now() / 1000 + seconds;
+  utimesSync(file(name), at, at);
+}
+
+describe('a run without a claim', () => {
+  test('is queued while its server lives, and runs once its start is announced', () => {
+    expect(state()).toBe('queued');
+    setStarting(directory, true);
+    expect(state()).toBe('running');
+  });
+
+  test.each([
+    ['has ended', async () => deadHolder()],
+    ['had a pid that was used again', async () => ({ pid, start: '1', place })],
+    [
+      'ended with an earlier boot',
+      async () => ({ pid, start, place: earlierBoot })
+    ]
+  ])(
+    'is lost if its server %s, even if its start is announced',
+    async (_, owner) => {
+      record = spawned(await owner(), 'bbbbbbbb');
+      directory = store.directoryOf('bbbbbbbb');
+      expect(state()).toBe('lost');
+      setStarting(directory, true);
+      expect(state()).toBe('lost');
+    }
+  );
+
+  test('of a server on another machine is queued while it gives signs of life', () => {
+    expect(liveStateOf(ownedIn(otherMachine), directory, processes)).toBe(
+      'queued'
+    );
+  });
+});
+
+describe('a run with a claim', () => {
+  test('runs while its supervisor lives', () => {
+    claimed(`${pid} ${start}\n`);
+    expect(state()).toBe('running');
+  });
+
+  test('is lost if another process has the pid of its supervisor', () => {
+    claimed(`${pid} 1\n`);
+    expect(state()).toBe('lost');
+  });
+
+  test('is lost if its supervisor ended with an earlier boot', () => {
+    claimed(`${pid} ${start}\n`);
+    expect(liveStateOf(ownedIn(earlierBoot), directory, processes)).toBe(
+      'lost'
+    );
+  });
+
+  test('has no known end if its supervisor is on another machine', () => {
+    claimed(`${pid} 1\n`);
+    const there = ownedIn(otherMachine);
+    expect(liveStateOf(there, directory, processes)).toBe('running');
+    expect(isUnseen(there, directory, processes)).toBe(true);
+    expect(isUnseen(record, directory, processes)).toBe(false);
+  });
+
+  test('is over without signs of life only where its processes cannot be seen', () => {
+    claimed(`${pid} ${start}\n`);
+    giveUp(directory);
+    expect(state()).toBe('running');
+    const there = ownedIn(otherMachine);
+    expect(liveStateOf(there, directory, processes)).toBe('lost');
+  });
+
+  test('is lost if it never starts, even if its server lives', () => {
+    claimed('never\n');
+    expect(state()).toBe('lost');
+    expect(isUnseen(ownedIn(otherMachine), directory, processes)).toBe(false);
+  });
+
+  test('has ended once its exit code is written, even if its supervisor lives', () => {
+    claimed(`${pid} ${start}\n`);
+    writeFileSync(file('exit'), '0\n');
+    expect(state()).toBe('ended');
+    claimed(`${pid} 1\n`);
+    expect(state()).toBe('ended');
+  });
+
+  test.each([
+    [-4, 'running'],
+    [4, 'running'],
+    [-6, 'lost'],
+    [6, 'lost']
+  ])(
+    'without an identity, from %i seconds from now, is %s',
+    (seconds, expected) => {
+      claimed('');
+      shift('claim', seconds);
+      expect(state()).toBe(expected);
+    }
+  );
+});
+
+describe('the supervisor in a claim', () => {
+  const supervisor = (text: string) => {
+    claimed(text);
+    return claimOf(directory, place)?.supervisor;
+  };
+
+  test('has its pid, its start and the place of the run', () => {
+    expect(supervisor('12 Mon_1\n34 56\n')).toEqual({
+      pid: 12,
+      start: 'Mon_1',
+      place
+    });
+    expect(claimOf(directory, place)?.watchdogs).toEqual([34, 56]);
+  });
+
+  test.each(['', '12', '12 34', 'never\n', '1x 34\n', '-1 34\n', ' 34\n'])(
+    'is unknown while the claim is %j',
+    (text) => {
+      expect(supervisor(text)).toBeUndefined();
+    }
+  );
+});
+
+describe('right before its processes are stopped', () => {
+  const check = () => isOver(record, directory, processes);
+
+  test('a run without a claim is kept from starting', async () => {
+    expect(await check()).toBe(true);
+    expect(claimOf(directory, place)?.never).toBe(true);
+  });
+
+  test('a run whose supervisor lives is not over', async () => {
+    claimed(`${pid} ${start}\n`);
+    expect(await check()).toBe(false);
+  });
+
+  test('a run whose supervisor’s pid was used again is over', async () => {
+    claimed(`${pid} 1\n`);
+    expect(await check()).toBe(true);
+  });
+
+  test('an old claim has time to name its supervisor', async () => {
+    claimed('');
+    shift('claim', -60);
+    const checked = check();
+    claimed(`${pid} ${start}\n`);
+    expect(await checked).toBe(false);
+  });
+
+  test('an old claim that names no supervisor is over', async () => {
+    claimed('');
+    shift('claim', -60);
+    expect(await check()).toBe(true);
+  });
+});
+
+describe('the pids of a run are its own', () => {
+  test('for 10 s after its start, by a clock that may be ahead or behind', () => {
+    expect(isFresh(directory)).toBe(false);
+    claimed(`${pid} ${start}\n`);
+    for (const [seconds, expected] of [
+      [-9, true],
+      [9, true],
+      [-11, false],
+      [11, false]
+    ] as const) {
+      shift('claim', seconds);
+      expect(isFresh(directory)).toBe(expected);
+    }
+  });
+
+  test('for 10 s after its end', () => {
+    claimed(`${pid} ${start}\n`);
+    shift('claim', -100);
+    writeFileSync(file('exit'), '0\n');
+    expect(isFresh(directory)).toBe(true);
+    shift('exit', -11);
+    expect(isFresh(directory)).toBe(false);
+  });
+});

@@ -1,0 +1,220 @@
+import { basename } from 'node:path';
+import type { Engine, EngineRequest, Failure } from '../../../plugin/plugin.ts';
+import { warnOfOtherWriters } from '../../changes/concurrent-writers.ts';
+import { isolated } from '../../changes/own-worktree.ts';
+import type { Repositories } from '../../changes/ports.ts';
+import type { ApiKeys } from '../../engines/api/api-keys.ts';
+import { labelOf } from '../../engines/engine-registry.ts';
+import { storageError } from '../../errors.ts';
+import { Throttle } from '../../timing.ts';
+import type { Admission } from '../admission/admission.ts';
+import { resolveDirectory } from '../admission/containment.ts';
+import { outcomeOfRefused } from '../end/outcome.ts';
+import type { RunJournal } from '../end/run-journal.ts';
+import type { RunTracker } from '../end/run-tracker.ts';
+import type { Outcome, RunRecord } from '../run.ts';
+import type { RunEvents } from '../run-events.ts';
+import type { Spawned, SpawnRequest } from '../spawn-request.ts';
+import { preflight } from './launch-run.ts';
+import {
+  checkTexts,
+  newRecord,
+  type RecordDependencies
+} from './new-record.ts';
+import type { RunStarter } from './starter.ts';
+
+interface SpawnerDependencies extends RecordDependencies {
+  keys: ApiKeys;
+  journal: RunJournal;
+  events: RunEvents;
+  tracker: RunTracker;
+  starter: RunStarter;
+  admission: Admission;
+  repositories: Repositories;
+}
+
+/** Records a requested run on disk and in the journal, and queues it. */
+export class Spawner {
+  readonly #with: SpawnerDependencies;
+  readonly #throttle = new Throttle();
+
+  constructor(dependencies: SpawnerDependencies) {
+    this.#with = dependencies;
+  }
+
+  /**
+   * Resolves once the run is recorded on disk and queued or started.
+   * @throws HostError when nothing was started: `cwd_outside`, `cwd_missing`,
+   *   `no_repository`, `depth_limit`, `disk_limit`, `spawn_rate`,
+   *   `at_capacity`, `unknown_engine`, `storage_full`, `storage_unwritable`.
+   */
+  async spawn(request: SpawnRequest): Promise<Spawned> {
+    const { registry, settings, store, admission, events } = this.#with;
+    checkTexts(request);
+    // A spawn blocks the event loop for a millisecond or more.
+    const turn = this.#throttle.turn();
+    if (turn) await turn;
+    const engine = request.as ?? registry.get(request.engine);
+    admission.checkDepth();
+    const { worktree } = request;
+    const cwd =
+      (worktree && request.cwd) ??
+      resolveDirectory(settings.workspace, request.cwd);
+    for (let attempt = 0; ; attempt += 1) {
+      if (request.requestId !== undefined) {
+        const known = await this.repeated(request.requestId, attempt);
+        if (known) return known;
+      }
+      const plain = newRecord(engine, request, cwd, attempt, this.#with);
+      // Without a needless await, a `list` call that follows shows this agent.
+      const record =
+        request.isolate || worktree
+          ? await isolated(plain, request, this.#with)
+          : plain;
+      const { stdin, failure } = this.#prepare(engine, record, request);
+      const after = request.after ?? [];
+      const isAgents = !failure && admission.isAgents(record);
+      const needsSlotNow = isAgents && after.length === 0;
+      if (!request.isCounted) admission.checkDisk();
+      if (needsSlotNow) await admission.checkRoom([engine.name]);
+      if (!request.isCounted) admission.checkRate();
+      const refused = failure && outcomeOfRefused(record, failure);
+      if (!this.#persist(record, request, stdin, refused)) {
+        // Another server may just have handled the same request.
+        const winner = await this.repeated(request.requestId, attempt);
+        if (winner) return winner;
+        continue;
+      }
+      if (needsSlotNow) await this.#acquireSlot(record);
+      if (!request.isCounted) admission.count();
+      await this.#journal(record, request.prompt, refused);
+      events.runSpawned(record);
+      if (refused) {
+        store.close(record.agent_id);
+        events.runEnded({ record, outcome: refused });
+        return { record, status: 'failed', repeated: false, failure };
+      }
+      const { starter } = this.#with;
+      const status = starter.add({
+        record,
+        engine,
+        request: this.#request(record, request.prompt),
+        after,
+        createChat: request.createChat,
+        isAgents
+      });
+      const isInTurn = after.length > 0;
+      // The run is queued or started: a failed check must not fail the spawn.
+      const warning = request.isWarned
+        ? undefined
+        : await warnOfOtherWriters(record, this.#with, isInTurn).catch(
+            () => undefined
+          );
+      const warned = warning === undefined ? {} : { warning };
+      return { record, status, repeated: false, ...warned };
+    }
+  }
+
+  /** The agent that an earlier request with this id started, if any. */
+  async repeated(
+    requestId: string | undefined,
+    attempt = 0
+  ): Promise<Spawned | undefined> {
+    const { store, tracker } = this.#with;
+    if (requestId === undefined) return undefined;
+    const id = store.newId(requestId, attempt);
+    if (store.recordOf(id)?.request_id !== requestId) return undefined;
+    const run = await tracker.run(id);
+    return run && { ...run, repeated: true };
+  }
+
+  #cannotStart(engine: Engine): Failure | undefined {
+    const { registry, processes, keys } = this.#with;
+    if (engine.kind === 'api') return keys.faultOf(engine, labelOf(engine));
+    const command = registry.commandOf(engine);
+    if (processes.locate(command)) return undefined;
+    const how = engine.install ? ` Install it with: ${engine.install}` : '';
+    const missing =
+      basename(command) === command
+        ? `no program "${command}" on PATH`
+        : `${command} is no program that can be run`;
+    return {
+      code: 'not_installed',
+      message: `${labelOf(engine)} is not installed: ${missing}.${how}`
+    };
+  }
+
+  /** The stdin of the run's process, or the failure that prevents its start. */
+  #prepare(
+    engine: Engine,
+    record: RunRecord,
+    request: SpawnRequest
+  ): { stdin: string; failure?: Failure } {
+    const failure = request.failure ?? this.#cannotStart(engine);
+    if (failure) return { stdin: '', failure };
+    const engineRequest = this.#request(record, request.prompt);
+    return preflight(engine, engineRequest, record, this.#with);
+  }
+
+  /** Returns false when another run has the id. */
+  #persist(
+    record: RunRecord,
+    request: SpawnRequest,
+    stdin: string,
+    refused: Outcome | undefined
+  ): boolean {
+    const { store } = this.#with;
+    try {
+      return store.create(record, request.prompt, stdin, refused);
+    } catch (error) {
+      throw storageError(error, store.root);
+    }
+  }
+
+  /** @throws HostError `at_capacity` after discarding the run */
+  async #acquireSlot(record: RunRecord): Promise<void> {
+    const { store, admission } = this.#with;
+    try {
+      await admission.acquireSlot(record);
+    } catch (error) {
+      store.discard(record.agent_id);
+      throw storageError(error, store.root);
+    }
+  }
+
+  async #journal(
+    record: RunRecord,
+    prompt: string,
+    refused: Outcome | undefined
+  ): Promise<void> {
+    const { store, journal, admission } = this.#with;
+    const { agent_id: id } = record;
+    try {
+      journal.recordSpawn(record, prompt);
+      if (!refused) return;
+      store.sizes.note(id);
+      await journal.recordEnd(record, refused);
+    } catch (error) {
+      admission.releaseSlot(record);
+      store.discard(id);
+      throw storageError(error, journal.path);
+    }
+  }
+
+  #request(record: RunRecord, prompt: string): EngineRequest {
+    const { baseUrl } = this.#with.registry.settingsOf(record.engine);
+    return {
+      prompt,
+      access: record.access,
+      cwd: record.cwd,
+      asRoot: process.getuid?.() === 0,
+      ...(record.model === null ? {} : { model: record.model }),
+      ...(record.system_prompt === null
+        ? {}
+        : { systemPrompt: record.system_prompt }),
+      ...(record.session_id === null ? {} : { sessionId: record.session_id }),
+      ...(record.new_session_id ? { newSessionId: record.new_session_id } : {}),
+      ...(baseUrl === undefined ? {} : { baseUrl })
+    };
+  }
+}

@@ -1,0 +1,239 @@
+import { existsSync } from 'node:fs';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { stopClock } from '../../../../test/kit/agents/process-stage.ts';
+import {
+  justBefore,
+  watchFiles
+} from '../../../../test/kit/judges/file-operations.ts';
+import { until } from '../../../../test/kit/judges/until.ts';
+import {
+  outcomeWith,
+  recordWith
+} from '../../../../test/kit/servers/run-facts.ts';
+import { gitIn } from '../../../../test/kit/workspaces/git-workspace.ts';
+import {
+  createSpawnStage,
+  type SpawnStage
+} from '../../../../test/kit/workspaces/spawn-stage.ts';
+import { cancelRun } from '../end/stopper.ts';
+import { claimOf, endedWith, isStarting, stopRequestOf } from '../run-files.ts';
+import type { SpawnRequest } from '../spawn-request.ts';
+import { disconnectQueued } from './starter.ts';
+
+vi.mock('node:fs', async () => {
+  const judge = '../../../../test/kit/judges/file-operations.ts';
+  return (await import(judge)).watchedFs();
+});
+
+let stage: SpawnStage;
+let problems: unknown[];
+
+beforeEach(() => {
+  watchFiles();
+  problems = [];
+});
+
+const config = { maxConcurrent: 1 };
+
+async function spawned(prompt: string, more: Partial<SpawnRequest> = {}) {
+  const request = { engine: 'shell', prompt, ...more };
+  const { record, status } = await stage.spawner.spawn(request);
+  return { id: record.agent_id, status };
+}
+
+function cancel(id: string, reason = 'the user') {
+  const { runJournal: journal } = stage;
+  const onProblem = (problem: unknown) => problems.push(problem);
+  return cancelRun(id, reason, { ...stage, journal, onProblem });
+}
+
+const claim = (id: string) => {
+  const { store, processes } = stage;
+  return claimOf(store.directoryOf(id), processes.self.place);
+};
+const stop = (id: string) => stopRequestOf(stage.store.directoryOf(id));
+const isAnnounced = (id: string) => isStarting(stage.store.directoryOf(id));
+const atWork = (id: string) =>
+  until('its agent', () => claim(id)?.watchdogs.length);
+
+describe('a queued agent', () => {
+  test('never starts after it was canceled, and the one behind it does', async () => {
+    stage = await createSpawnStage({ config });
+    const first = await spawned('x', { engine: 'still' });
+    const second = await spawned('touch second');
+    const third = await spawned('touch third');
+    expect([first, second, third].map(({ status }) => status)).toEqual([
+      'running',
+      'queued',
+      'queued'
+    ]);
+    const canceled = await cancel(second.id);
+    expect(canceled?.outcome).toMatchObject({
+      status: 'canceled',
+      started_at: null
+    });
+    expect([claim(second.id)?.never, stop(second.id)?.reason]).toEqual([
+      true,
+      'the user'
+    ]);
+    expect(stage.starter.own().map((one) => one.agent_id)).toEqual([
+      first.id,
+      third.id
+    ]);
+    await atWork(first.id);
+    await cancel(first.id);
+    await until('the third', () => stage.hasRun('third'));
+    expect(stage.hasRun('second')).toBe(false);
+    expect(isAnnounced(second.id)).toBe(false);
+  });
+
+  test('never starts after its server has closed', async () => {
+    stage = await createSpawnStage({ config });
+    const { starter, store } = stage;
+    const first = await spawned('x', { engine: 'still' });
+    const second = await spawned('touch second');
+    expect(disconnectQueued(starter, store)).toEqual([second.id]);
+    expect([claim(second.id)?.never, stop(second.id)?.why]).toEqual([
+      true,
+      'disconnect'
+    ]);
+    const third = await spawned('touch third');
+    expect(third.status).toBe('queued');
+    await atWork(first.id);
+    await cancel(first.id);
+    starter.pump();
+    expect(starter.ownRunning()).toEqual([]);
+    expect([isAnnounced(second.id), isAnnounced(third.id)]).toEqual([
+      false,
+      false
+    ]);
+    expect(stage.hasRun('third')).toBe(false);
+  });
+
+  test('of an agent gives its slot back if its server has closed meanwhile', async () => {
+    stage = await createSpawnStage({ config, inside: 'eeeeeeee' });
+    const { starter } = stage;
+    starter.close();
+    const { id, status } = await spawned('touch ran');
+    expect([status, isAnnounced(id)]).toEqual(['queued', false]);
+    expect(starter.ownRunning()).toEqual([]);
+  });
+
+  test('that an agent spawned fails after 10 s without a slot', async () => {
+    stage = await createSpawnStage({ config, inside: 'eeeeeeee' });
+    const { store, processes, starter } = stage;
+    const other = await stage.another();
+    const [slot, before] = ['aaaaaaaa', 'cccccccc'].map((agent_id) => {
+      const record = recordWith({ agent_id, owner: processes.self });
+      store.create(record, 'x', 'x');
+      return record;
+    });
+    if (!slot || !before) throw new Error('There are no records.');
+    store.end('cccccccc', outcomeWith());
+    // An announcement expires after 2 s.
+    vi.useFakeTimers({ toFake: ['Date'] });
+    expect(other.starter.slots.takeNow(slot)).toBe('taken');
+    const pass = stopClock();
+    const after = [{ agentId: before.agent_id, delayMs: 0 }];
+    const { id } = await spawned('touch ran', { after });
+    pass(9999);
+    starter.pump();
+    expect(starter.own().map((one) => one.agent_id)).toEqual([id]);
+    pass(1);
+    starter.pump();
+    expect(starter.own()).toEqual([]);
+    expect(claim(id)?.never).toBe(true);
+    const run = await stage.tracker.run(id);
+    expect(run?.outcome?.error).toContain('no place was free for 10 s');
+    other.starter.slots.withdraw(slot);
+    starter.pump();
+    expect([isAnnounced(id), stage.hasRun('ran')]).toEqual([false, false]);
+  });
+});
+
+test('an agent that is canceled while its worktree is made never starts, and leaves no worktree', async () => {
+  stage = await createSpawnStage({
+    config,
+    before: ({ path, write }) => {
+      write('one.txt', '1\n');
+      gitIn(path, 'init', '--quiet');
+      gitIn(path, 'add', '--all');
+      const author = ['-c', 'user.name=T', '-c', 'user.email=t@localhost'];
+      gitIn(path, ...author, 'commit', '--quiet', '--message', 'first');
+    }
+  });
+  const { starter, store, workspace } = stage;
+  const { id } = await spawned('touch ran', { isolate: 'worktree' });
+  const worktree = store.recordOf(id)?.worktree;
+  expect(starter.ownRunning()).toEqual([id]);
+  const canceled = await cancel(id);
+  expect(canceled?.outcome?.status).toBe('canceled');
+  await starter.prepared();
+  expect(starter.own()).toEqual([]);
+  expect(worktree && existsSync(worktree.path)).toBe(false);
+  expect(gitIn(workspace.path, 'branch', '--list', 'troupe/*')).toBe('');
+  const next = await spawned('touch next');
+  await until('the next one', () => stage.hasRun('next'));
+  expect([next.status, claim(id)?.never]).toEqual(['running', true]);
+});
+
+describe('the end of an agent on request', () => {
+  const child = (agent_id: string, parent: string) =>
+    stage.store.create(
+      recordWith({ agent_id, parent, owner: stage.processes.self }),
+      'x',
+      'x'
+    );
+
+  test('ends those that it has spawned, before and meanwhile, and no other', async () => {
+    stage = await createSpawnStage({ config });
+    const { id } = await spawned('x', { engine: 'still' });
+    await atWork(id);
+    child('aaaaaaaa', id);
+    child('bbbbbbbb', 'ffffffff');
+    const { kill } = process;
+    vi.spyOn(process, 'kill').mockImplementation((pid, signal) => {
+      if (signal === 'SIGTERM') child('cccccccc', id);
+      return kill.call(process, pid, signal);
+    });
+    expect((await cancel(id))?.outcome?.status).toBe('canceled');
+    expect(stop(id)).toMatchObject({ why: 'canceled', reason: 'the user' });
+    for (const one of ['aaaaaaaa', 'cccccccc']) {
+      expect(claim(one)?.never).toBe(true);
+      expect(stop(one)).toMatchObject({
+        why: 'canceled',
+        reason: endedWith(id)
+      });
+    }
+    expect([claim('bbbbbbbb'), stop('bbbbbbbb')]).toEqual([
+      undefined,
+      undefined
+    ]);
+  });
+
+  test('does not need the journal, whose problem is reported', async () => {
+    stage = await createSpawnStage({ config });
+    const { id } = await spawned('x', { engine: 'still' });
+    await atWork(id);
+    const problem = new Error('no journal');
+    justBefore('open', '/iac.jsonl', () => {
+      throw problem;
+    });
+    expect((await cancel(id))?.outcome?.status).toBe('canceled');
+    expect(problems).toEqual([problem]);
+  });
+
+  test('changes nothing after it has ended by itself', async () => {
+    stage = await createSpawnStage({ config });
+    const { id } = await spawned('echo done');
+    await until('its end', async () => {
+      await stage.tracker.look(id);
+      return !stage.store.isOpen(id);
+    });
+    const before = stage.files();
+    expect((await cancel(id))?.outcome?.status).toBe('completed');
+    expect(stage.files()).toEqual(before);
+    expect(stop(id)).toBeUndefined();
+    expect(await cancel('00000000')).toBeUndefined();
+  });
+});

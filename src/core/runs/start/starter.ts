@@ -1,0 +1,257 @@
+import type { ChangeTracker } from '../../changes/change-tracker.ts';
+import { messageOf } from '../../errors.ts';
+import {
+  OwnSlots,
+  type OwnSlotsDependencies,
+  type SlotResult
+} from '../admission/slots.ts';
+import { notPrepared, type RunRecord, type RunStatus } from '../run.ts';
+import {
+  claimNeverStarts,
+  claimOf,
+  noteReady,
+  requestStop
+} from '../run-files.ts';
+import type { RunStore } from '../run-store.ts';
+import { withChat } from '../sessions/create-chat.ts';
+import { touchAlive } from '../sign-of-life.ts';
+import type { Waiting } from '../spawn-request.ts';
+import {
+  type LaunchDependencies,
+  launchRun,
+  notLaunched
+} from './launch-run.ts';
+import { RunQueue } from './run-queue.ts';
+
+const droppedWithUs = {
+  why: 'disconnect' as const,
+  reason: 'its server ended before it could start'
+};
+
+/** Interval of the heartbeat of queued runs, for servers on other machines. */
+const heartbeatMs = 15_000;
+
+/** How long a nested agent waits for a slot once its turn has come. */
+const patienceMs = 10_000;
+
+const noSlot = `its turn came, and no place was free for ${patienceMs / 1000} s: an agent's own agents do not wait behind those at work, of which it is one`;
+
+interface StarterDependencies extends LaunchDependencies, OwnSlotsDependencies {
+  store: RunStore;
+  changeTracker: ChangeTracker;
+  onProblem: (problem: unknown) => void;
+}
+
+/**
+ * Starts queued runs in order, within the limits of running agents per kind and
+ * per engine, which apply to all servers of the workspace together.
+ */
+export class RunStarter {
+  readonly #with: StarterDependencies;
+  readonly #queue: RunQueue;
+  /** The slots of runs that this process started and has not seen end. */
+  readonly slots: OwnSlots;
+  readonly #preparing = new Set<Promise<void>>();
+  #retry: NodeJS.Timeout | undefined;
+  #retryAt = 0;
+  #heartbeatAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+  /** The last problem, so that it is reported once. */
+  #problem = '';
+
+  constructor(dependencies: StarterDependencies) {
+    this.#with = dependencies;
+    this.#queue = new RunQueue(dependencies.store);
+    this.slots = new OwnSlots(dependencies);
+  }
+
+  /** Queues a run and starts it if a slot is free. */
+  add(waiting: Waiting): RunStatus {
+    const { agent_id: id } = waiting.record;
+    // Nothing starts after `close`.
+    if (this.#closed) this.slots.withdraw(waiting.record);
+    if (this.slots.has(id)) this.#start(waiting);
+    else this.#queue.add(waiting);
+    this.pump();
+    return this.#queue.has(id) ? 'queued' : 'running';
+  }
+
+  /** Starts as many queued runs as there are free slots. */
+  pump(): void {
+    if (this.#closed) return;
+    this.#fill('cli');
+    this.#fill('api');
+    this.#sendHeartbeats();
+    for (const { record } of this.#queue.overdue(patienceMs)) {
+      this.drop(record.agent_id);
+      notLaunched(this.#directoryOf(record), new Error(noSlot), notPrepared);
+      this.#over(record)?.catch(this.#with.onProblem);
+    }
+  }
+
+  #sendHeartbeats(): void {
+    const queued = this.#queue.records();
+    // Node loads `performance` at its first use, which an empty queue avoids.
+    if (queued.length === 0) return;
+    if (performance.now() - this.#heartbeatAt < heartbeatMs) return;
+    this.#heartbeatAt = performance.now();
+    for (const record of queued) touchAlive(this.#directoryOf(record));
+  }
+
+  #fill(kind: RunRecord['kind']): void {
+    /** Engines at their limit: runs of other engines overtake their runs. */
+    const fullEngines = new Set<string>();
+    while (!this.#closed) {
+      const next = this.#queue.next(kind, fullEngines);
+      if (typeof next === 'number') this.#pumpIn(next);
+      if (!next || typeof next === 'number') return;
+      const result = this.#slotFor(next);
+      // A random delay keeps two servers from colliding again and again.
+      if (result.endsWith('contended')) this.#pumpIn(40 + Math.random() * 80);
+      if (result.startsWith('engine')) fullEngines.add(next.record.engine);
+      else if (result === 'taken') {
+        this.drop(next.record.agent_id);
+        this.#start(next);
+      } else return;
+    }
+  }
+
+  /**
+   * Never throws: runs stay queued while the disk cannot be written. A run
+   * whose folder is gone is dropped, so that it blocks no other.
+   */
+  #slotFor({ record, after }: Waiting): SlotResult {
+    try {
+      const result = this.slots.take(record, this.#queue);
+      if (result !== 'taken' && after.length > 0)
+        noteReady(this.#directoryOf(record));
+      return result;
+    } catch (error) {
+      const { store, onProblem } = this.#with;
+      if (!store.has(record.agent_id)) this.drop(record.agent_id);
+      const problem = messageOf(error);
+      if (problem !== this.#problem) onProblem(error);
+      this.#problem = problem;
+      return 'contended';
+    }
+  }
+
+  /** Keeps the earliest timer, because each of the two kinds requests one. */
+  #pumpIn(milliseconds: number): void {
+    const at = performance.now() + milliseconds;
+    if (this.#retry && this.#retryAt <= at) return;
+    clearTimeout(this.#retry);
+    this.#retryAt = at;
+    this.#retry = setTimeout(() => {
+      this.#retry = undefined;
+      this.pump();
+    }, milliseconds);
+    this.#retry.unref();
+  }
+
+  /** Ids of the runs that this process started and has not seen end. */
+  ownRunning(): string[] {
+    return this.slots.ids();
+  }
+
+  /** The runs that this server has queued, or that have one of its slots. */
+  own(): RunRecord[] {
+    return [...this.slots.records(), ...this.#queue.records()];
+  }
+
+  /** True while a run has a slot, until this process has seen it end. */
+  hasStarted(agentId: string): boolean {
+    return this.slots.has(agentId);
+  }
+
+  /** Resolves once each run with a slot has started or is discarded. */
+  async prepared(): Promise<void> {
+    await Promise.all(this.#preparing);
+  }
+
+  /** Drops all queued runs, which then never start. Returns their ids. */
+  close(): string[] {
+    this.#closed = true;
+    const dropped = this.#queue.dropAll();
+    return dropped.flatMap(({ record }) =>
+      claimNeverStarts(this.#with.store.directoryOf(record.agent_id))
+        ? [record.agent_id]
+        : []
+    );
+  }
+
+  drop(agentId: string): void {
+    this.#queue.drop(agentId);
+  }
+
+  #start(waiting: Waiting): void {
+    const { record } = waiting;
+    const ready = this.#prepare(waiting);
+    if (!ready) {
+      this.#launch(waiting);
+      return;
+    }
+    const preparing = ready.then(
+      (prepared) => {
+        if (this.#isCanceled(record)) return this.#over(record);
+        this.#launch(prepared);
+        return undefined;
+      },
+      (error: unknown) => {
+        const directory = this.#directoryOf(record);
+        if (this.#closed) requestStop(directory, droppedWithUs);
+        notLaunched(directory, error, notPrepared);
+        return this.#over(record);
+      }
+    );
+    const reported = preparing.catch(this.#with.onProblem);
+    this.#preparing.add(reported);
+    void reported.then(() => this.#preparing.delete(reported));
+  }
+
+  /** Undefined when nothing has to be done before the start. */
+  #prepare(waiting: Waiting): Promise<Waiting> | undefined {
+    const ready = this.#with.changeTracker.prepare(waiting.record);
+    if (!waiting.createChat) return ready?.then(() => waiting);
+    const { record } = waiting;
+    const isWanted = () => !this.#closed && !this.#isCanceled(record);
+    return (ready ?? Promise.resolve()).then(() =>
+      withChat(waiting, this.#directoryOf(record), isWanted, this.#with)
+    );
+  }
+
+  #launch(waiting: Waiting): void {
+    const { record } = waiting;
+    launchRun(waiting, this.#directoryOf(record), this.#with)
+      .then(() => this.#over(record))
+      .catch(this.#with.onProblem);
+  }
+
+  /** Handles the end of a run, or a run that never starts. */
+  #over(record: RunRecord): Promise<void> | undefined {
+    const { changeTracker, events } = this.#with;
+    this.slots.release(record);
+    events.runExited(record);
+    this.pump();
+    return this.#isCanceled(record) ? changeTracker.discard(record) : undefined;
+  }
+
+  #isCanceled(record: RunRecord): boolean {
+    const claim = claimOf(this.#directoryOf(record), record.owner.place);
+    return claim?.never === true;
+  }
+
+  #directoryOf(record: RunRecord): string {
+    return this.#with.store.directoryOf(record.agent_id);
+  }
+}
+
+/** Ends every run that this process has queued, because its client left. */
+export function disconnectQueued(
+  starter: RunStarter,
+  store: RunStore
+): string[] {
+  const dropped = starter.close();
+  for (const id of dropped) requestStop(store.directoryOf(id), droppedWithUs);
+  return dropped;
+}

@@ -1,0 +1,48 @@
+/**
+ * Controls other than newline and tab, and direction marks: characters that can
+ * control a terminal or show text in another order.
+ */
+const controls =
+  /\r\n|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/**
+ * Makes untrusted text safe for a view or a terminal. C0 and DEL become control
+ * pictures (`␛`), C1 and direction marks become escapes (`\u009b`, `\u202e`),
+ * a Windows line end becomes a newline. A second call changes nothing.
+ */
+export function visibleText(text: string): string {
+  return text.replace(controls, (found) => {
+    if (found === '\r\n') return '\n';
+    const code = found.charCodeAt(0);
+    if (code < 0x20) return String.fromCharCode(0x2400 + code);
+    return code === 0x7f ? '\u2421' : escaped(code);
+  });
+}
+
+/** JSON of a value, in which the characters of `visibleText` are escaped. */
+export function visibleJson(value: unknown, spaces?: number): string {
+  return JSON.stringify(value, null, spaces).replace(controls, (found) =>
+    escaped(found.charCodeAt(0))
+  );
+}
+
+/** A text on one line, with single spaces. */
+export function collapseWhitespace(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** The lines of a text as one line, separated by semicolons. */
+export function joinLines(text: string): string {
+  return text.trim().replace(/\s*\n\s*/g, '; ');
+}
+
+/** A caller's name for a message, cut after `chars` UTF-16 code units. */
+export function shortName(name: string, chars = 200): string {
+  if (name.length <= chars) return name;
+  // Strict clients reject JSON with half of a surrogate pair.
+  return `${name.slice(0, chars).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+function escaped(code: number): string {
+  return `\\u${code.toString(16).padStart(4, '0')}`;
+}

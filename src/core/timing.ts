@@ -1,0 +1,81 @@
+import { messageOf } from './errors.ts';
+
+/**
+ * Repeats work, with a pause before each round. Rounds never overlap, a round
+ * that fails does not end the series, and the timer does not keep the process
+ * alive.
+ * @param onProblem gets each failure that differs from the one before it
+ * @returns a function that ends the series
+ */
+export function poll(
+  pauseMs: number,
+  work: () => Promise<void>,
+  onProblem: (problem: unknown) => void
+): () => void {
+  let ended = false;
+  let timer: NodeJS.Timeout | undefined;
+  let reported = '';
+  const report = (problem: unknown) => {
+    const message = messageOf(problem);
+    if (message !== reported) onProblem(problem);
+    reported = message;
+  };
+  const schedule = () => {
+    if (ended) return;
+    timer = setTimeout(() => void work().catch(report).then(schedule), pauseMs);
+    timer.unref();
+  };
+  schedule();
+  return () => {
+    ended = true;
+    clearTimeout(timer);
+  };
+}
+
+/** A promise's value, or `fallback` after the timeout. The work continues. */
+export async function withTimeout<T>(
+  work: Promise<T>,
+  timeoutMs: number,
+  fallback: T
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(fallback), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Limits work to one piece per turn of the event loop, in the order of its
+ * arrival, so that a burst leaves time for other work. The first piece of a
+ * turn runs at once.
+ */
+export class Throttle {
+  readonly #waiting: (() => void)[] = [];
+  #isTaken = false;
+
+  /** Resolves when it is the caller's turn; undefined when that is now. */
+  turn(): Promise<void> | undefined {
+    if (this.#isTaken)
+      return new Promise((resolve) => this.#waiting.push(resolve));
+    this.#take();
+    return undefined;
+  }
+
+  #take(): void {
+    this.#isTaken = true;
+    setImmediate(() => {
+      const next = this.#waiting.shift();
+      if (!next) {
+        this.#isTaken = false;
+        return;
+      }
+      this.#take();
+      next();
+    });
+  }
+}

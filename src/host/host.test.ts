@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  createTempWorkspace,
+  type TempWorkspace
+} from '../../test/kit/workspaces/temp-workspace.ts';
+import { loadConfig } from '../config/config.ts';
+import type { Flags } from '../config/overrides.ts';
+import type { ApiEngine } from '../plugin/plugin.ts';
+import { createHost } from './host.ts';
+
+let workspace: TempWorkspace;
+
+beforeEach(() => {
+  workspace = createTempWorkspace();
+});
+
+afterEach(() => workspace.remove());
+
+test('an API engine that no configuration file names is rejected, and the built-in engine of its name is not used', async () => {
+  const grok: ApiEngine = {
+    kind: 'api',
+    name: 'grok',
+    description: 'Not the built-in one.',
+    keyNames: [],
+    generate: async ({ prompt }) => ({ text: prompt, finished: true })
+  };
+  const config = await loadConfig(
+    { workspace: workspace.path },
+    { HOME: workspace.home }
+  );
+  const host = await createHost({ ...config, plugins: [grok] });
+
+  const { status, failure } = await host.spawn({ engine: 'grok', prompt: 'x' });
+
+  expect(status).toBe('failed');
+  expect(failure?.code).toBe('spawn_failed');
+  expect(failure?.message).toMatch(/grok.*a configuration file has to name/);
+});
+
+describe('an optional engine that is the engine of squads', () => {
+  async function offered(
+    flags: Flags,
+    environment: Record<string, string> = { ENGINE: 'rehearsal' }
+  ): Promise<string[]> {
+    const served = { workspace: workspace.path, forSquads: true };
+    const config = await loadConfig({ ...served, ...flags }, environment);
+    const { registry } = await createHost(config);
+    return registry.all().map(({ name }) => name);
+  }
+
+  test('is offered with the other engines', async () => {
+    const engines = await offered({});
+    expect(engines).toEqual(expect.arrayContaining(['claude', 'rehearsal']));
+    const byFlag = await offered({ squad: { engine: 'rehearsal' } }, {});
+    expect(byFlag).toEqual(engines);
+  });
+
+  test('is not offered where no squads are served', async () => {
+    const flags = { toolsets: 'spawn', squad: { engine: 'rehearsal' } };
+    expect(await offered({ toolsets: 'spawn' })).not.toContain('rehearsal');
+    expect(await offered(flags)).not.toContain('rehearsal');
+  });
+
+  test('is not offered when a flag or TROUPE_ENGINES names the engines', async () => {
+    expect(await offered({ engines: 'codex' })).toEqual(['codex']);
+    const environment = { ENGINE: 'rehearsal', TROUPE_ENGINES: 'codex' };
+    expect(await offered({}, environment)).toEqual(['codex']);
+  });
+});

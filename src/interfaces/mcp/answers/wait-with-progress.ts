@@ -1,0 +1,51 @@
+import type { WaitResult } from '../../../core/runs/end/waiter.ts';
+import type { Run } from '../../../core/runs/run.ts';
+import type { Host } from '../../../host/host.ts';
+import type { ToolContext } from '../tool/define-tool.ts';
+import { limitsOf } from './client-limits.ts';
+
+interface WaitOptions {
+  agentIds: string[];
+  mode: 'all' | 'any';
+  /** The caller's limit; the limit of the client may be shorter. */
+  seconds: number;
+  /** Prefix of each progress message: a user may see several waits at once. */
+  name?: string | undefined;
+}
+
+/** The most active agents that a progress message names. */
+const mostNamed = 4;
+
+/** Waits for agents within the client's time limit, and reports progress. */
+export async function waitWithProgress(
+  host: Host,
+  { agentIds, mode, seconds, name }: WaitOptions,
+  context: ToolContext
+): Promise<WaitResult> {
+  const { waitSeconds } = limitsOf(context.clientName);
+  const total = agentIds.length;
+  const onProgress = (done: Run[], waiting: Run[]) => {
+    const prefix = name === undefined ? '' : `${name}: `;
+    const message = `${prefix}${done.length} of ${total} ended${activityOf(host, waiting)}`;
+    context.progress(done.length, total, message);
+  };
+  const result = await host.wait({
+    agentIds,
+    mode,
+    timeoutMs: 1000 * Math.min(seconds, waitSeconds),
+    signal: context.signal,
+    onProgress
+  });
+  if (result.finished.length > 0) onProgress(result.finished, result.waiting);
+  return result;
+}
+
+/** `; Claude 1a2b3c4d: Bash: npm test; Codex 5e6f7a8b: queued` */
+function activityOf(host: Host, waiting: Run[]): string {
+  const parts = waiting.slice(0, mostNamed).map(({ record, status }) => {
+    const doing = host.tracker.lastWords(record) ?? status;
+    return `; ${record.label} ${record.agent_id}: ${doing}`;
+  });
+  const more = waiting.length - parts.length;
+  return `${parts.join('')}${more > 0 ? ` and ${more} more` : ''}`;
+}

@@ -1,0 +1,49 @@
+import { type Config, hasToolset } from '../../../config/config.ts';
+
+/**
+ * Phrases that name the next call: tools of the toolset `runs`, or commands if
+ * the server does not have these tools.
+ */
+interface NextCalls {
+  wait: (agentId: string) => string;
+  /** Reads the answer of an ended agent. */
+  result: (agentId: string) => string;
+  /** Waits for the answers of the agents in `still_running`. */
+  waitForRest: string;
+  waitForSquad: (squadId: string) => string;
+  /** Reads on from `next_offset`. */
+  readOn: string;
+  /** The note in an answer that leaves out facts of agents. */
+  shortNote: string;
+}
+
+export const byTool: NextCalls = {
+  wait: (id) => `wait_for_agents {"agent_ids":["${id}"]} gives its answer`,
+  result: (id) => `result {"agent_id":"${id}"}`,
+  waitForRest: 'Call wait_for_agents with still_running as agent_ids',
+  waitForSquad: (id) => `Next: wait_for_agents {"squadId":"${id}"}`,
+  readOn:
+    'A result with next_offset is cut: call result with its agentId and that as offset to read on.',
+  shortNote:
+    'Told shortly: result gives each with all its facts, and reads on from next_offset.'
+};
+
+const byCommand: NextCalls = {
+  wait: (id) => `the command "troupe wait ${id}" gives its answer`,
+  result: (id) => `the command "troupe result ${id}"`,
+  waitForRest: 'The command "troupe wait" gives them, with these ids',
+  waitForSquad: () => 'The command "troupe result" gives each, by its agentId',
+  readOn:
+    'A result with next_offset is cut: the command "troupe result" gives all of it, by its agentId.',
+  shortNote:
+    'Told shortly: the command "troupe result" gives each with all its facts.'
+};
+
+export function waysOn(config: Config): NextCalls {
+  return hasRuns(config) ? byTool : byCommand;
+}
+
+/** Whether the tools that follow agents are served. */
+export function hasRuns(config: Config): boolean {
+  return hasToolset(config, 'runs');
+}

@@ -1,0 +1,348 @@
+/**
+ * The plugin contract. A plugin's default export is an engine: a plain object
+ * that describes how a prompt becomes a reply. The host starts the processes,
+ * reads the keys and writes the files. This file has types only.
+ */
+
+/** What an agent may do: read, change files, or anything the user may do. */
+export type Access = 'read' | 'write' | 'full';
+
+/**
+ * How access is limited: `enforced` by the engine itself (sandbox or tool
+ * list), or only `asked` for, in words or flags that the agent may ignore.
+ */
+export type Enforcement = 'enforced' | 'asked';
+
+/** Why a run failed. The list is closed and documented in docs/errors.md. */
+export type FailureCode =
+  | 'not_installed'
+  | 'not_logged_in'
+  | 'auth'
+  | 'quota'
+  | 'budget'
+  | 'rate_limited'
+  | 'model_not_found'
+  | 'permission_denied'
+  | 'context_too_long'
+  | 'network'
+  | 'provider_error'
+  | 'content_refused'
+  | 'bad_output'
+  | 'output_limit'
+  | 'storage_full'
+  | 'session_busy'
+  | 'timeout'
+  | 'idle_timeout'
+  | 'canceled'
+  | 'interrupted'
+  | 'spawn_failed';
+
+export interface Failure {
+  code: FailureCode;
+  /** One sentence for people. May quote the engine. */
+  message: string;
+}
+
+/** Tokens as the provider counted them. */
+export interface Usage {
+  prompt_tokens: number;
+  completion_tokens: number;
+  total_tokens: number;
+}
+
+/** One run, as the host requests it from an engine. */
+export interface EngineRequest {
+  prompt: string;
+  /** Already resolved from aliases; absent means the engine's own default. */
+  model?: string;
+  systemPrompt?: string;
+  /** The engine's session to continue; absent starts a new one. */
+  sessionId?: string;
+  /** A fresh UUID for a new session; absent when a session continues. */
+  newSessionId?: string;
+  access: Access;
+  /** An absolute path of an existing directory inside the workspace. */
+  cwd: string;
+  /** Another address of the provider, for proxies and tests. */
+  baseUrl?: string;
+  /** True when the host runs as root, which some CLIs treat specially. */
+  asRoot: boolean;
+}
+
+/** The reply so far. `read` folds events into it; the last is the answer. */
+export interface Reply {
+  /** The final text; empty until the engine has reported one. */
+  text: string;
+  /** True once the engine's own terminal event was seen. */
+  finished: boolean;
+  failure?: Failure;
+  sessionId?: string;
+  model?: string;
+  usage?: Usage;
+  /** `session`: the numbers count the whole session, not this run alone. */
+  usageScope?: 'run' | 'session';
+  /** The part of `usage.prompt_tokens` that the provider had cached. */
+  cachedTokens?: number;
+  /** US dollars, as the engine reports them. Never a guess. */
+  costUsd?: number;
+  /** What the engine is doing now, in one line. */
+  progress?: string;
+  /**
+   * The consecutive failures after which the engine retries. Remove it with the
+   * first event that shows progress. The host ends a run that only fails (see
+   * `retrySeconds`), and at once a run that would wait beyond its time limit.
+   */
+  retrying?: { times: number; why: Failure; waitSeconds?: number };
+  /** Actions that the engine did not take because it lacked permission. */
+  denials?: string[];
+  /**
+   * Files that the engine reports to have changed with its own tools, absolute
+   * or relative to its directory. An engine that reports them sets this at its
+   * first event, even if empty. The host uses it to attribute changes when
+   * several agents share a directory.
+   */
+  edits?: {
+    paths: string[];
+    /** False once a tool ran that changes files unreported, such as a shell. */
+    isAll: boolean;
+  };
+}
+
+interface EngineBasics {
+  /** `[a-z][a-z0-9-]*`, at most 26 characters; the tool is `spawn_<name>`. */
+  name: string;
+  /** At most 60 characters: "Claude". Default: the name, capitalized. */
+  label?: string;
+  /** What it is good for, for the calling model; at most 500 characters. */
+  description: string;
+  models?: {
+    /** Used if the caller names none; absent: the engine decides. */
+    default?: string;
+    /** Short name → provider's id. Names not listed pass through. */
+    aliases?: Record<string, string>;
+    /** Names that the provider has retired → their replacements. */
+    retired?: Record<string, string>;
+  };
+  /** Time limit of a run, for a given prompt. Default 300; 0: none. */
+  timeoutSeconds?: number | ((prompt: string) => number);
+  /** Maps the text of a failure to a code; else the host's table applies. */
+  failure?: (text: string) => FailureCode | undefined;
+}
+
+/** A program on the user's machine. */
+export interface CliEngine extends EngineBasics {
+  kind: 'cli';
+  /** Program name (looked up on PATH) or absolute path. */
+  command: string;
+  /** The command that installs it, shown when it is missing. */
+  install?: string;
+  /** How each access is enforced. Default: all `asked`. */
+  access?: Record<Access, Enforcement>;
+  /** The agent's tools, for the audit log: a line of at most 500 characters. */
+  tools?: (access: Access) => string;
+  /** Seconds without output until a run is stopped. Default 600; 0: never. */
+  idleTimeoutSeconds?: number;
+  /** After this many seconds of `retrying`, one more failure ends a run. */
+  retrySeconds?: number;
+  /** The arguments. Pure. The prompt goes to stdin, never in an argument. */
+  args: (request: EngineRequest) => string[];
+  /** What goes to stdin. Default: system prompt, blank line, prompt. */
+  stdin?: (request: EngineRequest) => string;
+  /** Variables beyond the host's allow-list. */
+  env?: {
+    /** Names passed on when they are set; a trailing `*` matches a prefix. */
+    keep?: string[];
+    /**
+     * Switch → names passed on, with the switch, only while it is set to `1`,
+     * `true`, `yes` or `on`: such as the credentials of a cloud. It takes
+     * precedence over a prefix in `keep`.
+     */
+    keepIf?: Record<string, string[]>;
+    /** Names removed after `keep` and `keepIf`. */
+    drop?: string[];
+    /** Variables set for this run. */
+    set?: (request: EngineRequest) => Record<string, string>;
+  };
+  /**
+   * Folds one JSON line of stdout into the reply. Pure; never throws on
+   * unknown events. Without it, the whole trimmed stdout is the reply and exit
+   * code 0 is success.
+   */
+  read?: (reply: Reply, event: unknown) => Reply;
+  /**
+   * Folds one line of stderr into the reply of a running agent, for `progress`
+   * and `retrying` of engines that do not report them on stdout. How a run
+   * ended is never read from stderr.
+   */
+  readError?: (reply: Reply, line: string) => Reply;
+  /**
+   * The program's own log of a session, a file of JSON lines, for tokens that
+   * its events do not report. Nothing else is read from it.
+   */
+  usageLog?: {
+    /** An absolute path; undefined for an invalid session id. Pure. */
+    path: (
+      sessionId: string,
+      variables: Record<string, string | undefined>
+    ) => string | undefined;
+    /**
+     * Folds one line into `usage`. Pure.
+     * @param since ISO time of the run's start: earlier lines belong to
+     *   earlier turns
+     */
+    read: (reply: Reply, event: unknown, since: string) => Reply;
+  };
+  /** True when `sessionId` continues a session. */
+  resumes?: boolean;
+  /** True when a new session gets the `newSessionId` as its id. */
+  takesSessionId?: boolean;
+  /** Arguments that create an empty session and print only its id. */
+  createChat?: string[];
+  /** True if concurrent runs conflict: members of a squad take turns. */
+  oneAtATime?: boolean;
+  /** How `doctor` inspects the program. No model call. */
+  probe?: {
+    /** Prints the version. Default: `--version` if `verified`, else none. */
+    version?: string[];
+    /** The versions this plugin was tested with: `1.2.3`, both included. */
+    verified?: { oldest: string; newest: string };
+    /**
+     * Arguments that print help, for each place that documents flags of `args`.
+     * Default: `--help` if `verified` is given; `[]`: no flag is checked.
+     */
+    help?: string[][];
+    /** Flags that work although no help text lists them. */
+    unlisted?: string[];
+    /** Arguments that print the login state, and how to read it. */
+    login?: {
+      args: string[];
+      read: (output: {
+        exitCode: number;
+        stdout: string;
+        stderr: string;
+      }) => 'logged in' | 'not logged in' | 'unknown';
+    };
+    /** What the user does to log in. */
+    loginHint?: string;
+  };
+  /** Pure. A program without it cannot be a worker. */
+  connect?: (
+    server: McpServer,
+    directory: string,
+    surroundings: Surroundings
+  ) => Connection;
+  /** A worker without it runs in the background. */
+  interactive?: Interactive;
+  /** Other names for a worker of this engine, unless an engine has them. */
+  workerAliases?: string[];
+}
+
+/** An MCP server over stdio that an agent gets in addition to its own tools. */
+export interface McpServer {
+  /** Its key where the program keeps its servers. */
+  name: string;
+  command: string;
+  args: string[];
+  env: Record<string, string>;
+  /** The tools that the agent may use, without asking for permission. */
+  tools: string[];
+  /** Time limit of one call, in seconds. */
+  callSeconds: number;
+}
+
+/**
+ * What a program is started with so that it has an MCP server. The user's own
+ * files are never written: files go into `directory`, which is private to one
+ * worker and stays as long as the worker does.
+ */
+export interface Connection {
+  /** Put before the arguments of `args` or `interactive`. */
+  args: string[];
+  env?: Record<string, string>;
+  /** Text by name; written into `directory`, 0600, before the start. */
+  files?: Record<string, string>;
+  /**
+   * Name in `directory` → a file or folder of the user that it links to, if
+   * that exists. If `files` writes into a linked folder, the user's other
+   * entries of that folder are linked one by one.
+   */
+  links?: Record<string, string>;
+}
+
+/** The inputs of a connection other than the server. */
+export interface Surroundings {
+  request: EngineRequest;
+  /** True in a terminal (`interactive`), false otherwise (`args`, `stdin`). */
+  inTerminal: boolean;
+  /** The program's variables, without the connection's own. */
+  environment: Readonly<Record<string, string | undefined>>;
+  /** The text of a file of the user; undefined when there is none. */
+  read: (path: string) => string | undefined;
+}
+
+/** A program in a terminal. */
+export interface Interactive {
+  /** The arguments, with the prompt among them unless it is typed. Pure. */
+  args: (request: EngineRequest) => string[];
+  /** Variables beyond the variables of `env`. */
+  env?: (request: EngineRequest) => Record<string, string>;
+  /** True when the prompt is typed once the screen is up. */
+  typesPrompt?: boolean;
+}
+
+/** One question to a provider. */
+export interface ApiRequest {
+  prompt: string;
+  /** Already resolved from aliases and the engine's default. */
+  model: string;
+  systemPrompt?: string;
+  /** Earlier turns of this conversation, oldest first. */
+  turns: Turn[];
+  /** Another address of the provider, for proxies and tests. */
+  baseUrl?: string;
+  /** False if the user's settings state that the address cannot stream. */
+  stream: boolean;
+}
+
+/** A prompt and its whole answer. */
+export interface Turn {
+  prompt: string;
+  answer: string;
+}
+
+/** What the host gives an API engine for one call. */
+export interface ApiTools {
+  /** Empty for an engine that needs no key. */
+  apiKey: string;
+  /** Aborted when the run is stopped. */
+  signal: AbortSignal;
+  /**
+   * Retries transient failures, detects silence and records status and request
+   * id. Give it to the SDK, and switch the SDK's own retries off.
+   */
+  fetch: typeof fetch;
+  /** Call with each piece of a streamed answer, which is shown and stored. */
+  onText: (piece: string) => void;
+}
+
+/** A provider reached over HTTP: text in, text out. */
+export interface ApiEngine extends EngineBasics {
+  kind: 'api';
+  /** Names of its key, best first; empty when it needs none. */
+  keyNames: string[];
+  /** Where to get a key. */
+  keyUrl?: string;
+  /**
+   * The provider's id in @pydantic/genai-prices, to compute costs. Without it,
+   * costs come from the reply or from the configuration's `prices`.
+   */
+  prices?: string;
+  /**
+   * Sends one request. A rejected promise is a failed run: the host reads
+   * status, network and abort from its own `fetch`. An answer that was cut off
+   * must come back with `failure`, or with `finished: false`.
+   */
+  generate: (request: ApiRequest, tools: ApiTools) => Promise<Reply>;
+}
+
+export type Engine = CliEngine | ApiEngine;

@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import type { TempWorkspace } from '../workspaces/temp-workspace.ts';
+import { testEnvironment } from './mcp-client.ts';
+
+const dist = join(import.meta.dirname, '../../../dist');
+
+export interface SdkClientOptions {
+  flags?: string[];
+  clientName?: string | undefined;
+  /** Of ours; default: the one of `troupe mcp`. */
+  program?: string | undefined;
+}
+
+/** The SDK's own client of a server that it starts. */
+export async function connectStdio(
+  workspace: TempWorkspace,
+  {
+    flags = [],
+    clientName = 'troupe-test',
+    program = 'troupe.cjs'
+  }: SdkClientOptions = {}
+): Promise<Client> {
+  const client = new Client({ name: clientName, version: '1' });
+  const where = ['--workspace', workspace.path];
+  await client.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      args: [join(dist, program), 'mcp', ...where, ...flags],
+      cwd: workspace.path,
+      env: testEnvironment(workspace)
+    })
+  );
+  return client;
+}

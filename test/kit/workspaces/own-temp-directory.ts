@@ -1,0 +1,30 @@
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  writeFileSync
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll } from 'vitest';
+import { endAllIn } from './end-all-in.ts';
+
+/**
+ * Each test file has a TMPDIR of its own. At its end, whether a test failed or
+ * not, what was started in it is killed, and it is removed. A user's path may
+ * hold a blank and any letter, and lie in a repository: this one does.
+ */
+const { TEST_DIRECTORY = 'troupe-' } = process.env;
+const directory = mkdtempSync(join(realpathSync(tmpdir()), TEST_DIRECTORY));
+// Some tests give up their rights, and still need to get here.
+chmodSync(directory, 0o755);
+const repository = join(directory, '.git');
+for (const name of ['objects', 'refs'])
+  mkdirSync(join(repository, name), { recursive: true });
+writeFileSync(join(repository, 'HEAD'), 'ref: refs/heads/main\n');
+process.env.TMPDIR = directory;
+// Git must not find that repository, but everything below it.
+process.env.GIT_CEILING_DIRECTORIES = directory;
+
+afterAll(() => endAllIn(directory));

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest';
+import { fact, refusedIn, row } from '../../bench/statistics.mjs';
+import { summaryOf, updatedSummary } from '../../bench/summary.mjs';
+
+const start = {
+  title: 'Start-up, Node v20.1',
+  rows: [
+    row('answered', [26], {
+      floor: [10],
+      limit: 2.5,
+      guard: 2.8,
+      summary: 'start → answer'
+    }),
+    row('slow', [29], { floor: [10], limit: 2.5, guard: 2.8 }),
+    fact('ahead of peers', true, '26 ms', {
+      summary: 'ahead of peers',
+      floor: '33 ms',
+      reach: 'below'
+    })
+  ]
+};
+const memory = {
+  title: 'Memory (idle)',
+  rows: [
+    row('idle', [48], {
+      unit: 'MB',
+      limit: 50,
+      absolute: true,
+      summary: 'memory, idle'
+    })
+  ]
+};
+
+test('a summary has one line for each row that asks for it, with a link', () => {
+  expect(summaryOf([start, memory]).slice(2)).toEqual([
+    '| start → answer | 10.0 ms | ≤ 2.5× | 2.60× (26.0 ms) | [**not reached**](#start-up-node-v201) |',
+    '| ahead of peers | 33 ms | below | 26 ms | [reached](#start-up-node-v201) |',
+    '| memory, idle | – | ≤ 50 MB | 48.0 MB | [reached](#memory-idle) |'
+  ]);
+});
+
+test('new measurements replace their old lines', () => {
+  const old = summaryOf([start, memory]);
+  const anew = { ...start, rows: start.rows.slice(2) };
+  expect(updatedSummary(old, [anew]).slice(2)).toEqual([old[3], old[4]]);
+});
+
+test('a check refuses what passes its guard, not what misses its limit', () => {
+  expect(refusedIn(start)).toEqual(['Start-up, Node v20.1: slow']);
+});
+
+test('a figure that could not be measured is refused', () => {
+  const rows = [row('none', [], { limit: 1, absolute: true })];
+  expect(refusedIn({ title: 'Nothing', rows })).toHaveLength(1);
+});
