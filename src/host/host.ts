@@ -145,7 +145,7 @@ export class Host {
 
   async #updateRuns(): Promise<void> {
     // Not awaited: ending processes that ignore SIGTERM takes seconds.
-    void this.#parts.vanished.attend();
+    void this.endVanished();
     await this.tracker.tick().catch(logProblem);
     // Another process may hold the council's lock; runs must not wait for it.
     await withTimeout(this.#updateSummons(), 300, undefined);
@@ -189,6 +189,14 @@ export class Host {
     return cancelRun(agentId, reason, this.#stopping());
   }
 
+  /**
+   * Ends the agents of this server whose folder was removed from the record,
+   * so that none of them is reported as gone while it still runs.
+   */
+  endVanished(): Promise<void> {
+    return this.#parts.vanished.attend();
+  }
+
   wait(options: WaitOptions): Promise<WaitResult> {
     return waitForRuns(this.tracker, this.store, this.#parts.events, options);
   }
@@ -212,7 +220,7 @@ export class Host {
       ...dropped.map((id) => this.tracker.look(id)),
       ...(stop ? ours.map((id) => this.#disconnect(id)) : []),
       // Only this server knows about its runs whose folder is gone.
-      this.#parts.vanished.attend(),
+      this.endVanished(),
       this.orchestrator.close(stop)
     ]);
     await this.#parts.starter.prepared();

@@ -176,3 +176,63 @@ test('of one agent whose folder is removed the log has the end', async () => {
   );
   expect(existsSync(join(workspace.record, 'open', lost))).toBe(false);
 });
+
+test('a wait that gives up while an agent is being ended calls it lost', async () => {
+  const server = await start();
+  const id = await spawned(server);
+  remove(workspace.record);
+  const { data } = await server.call('wait_for_agents', {
+    agent_ids: [id],
+    timeout: 0.05
+  });
+  expect(data).toMatchObject({
+    status: 'agents_lost',
+    lost: [{ agent_id: id }],
+    completed_results: []
+  });
+});
+
+test.each([
+  ['list', {}, { running: [], queued: [] }],
+  ['wait_for_agents', {}, { status: 'no_agents_running' }]
+])(
+  '%s says that nothing runs only once nothing does',
+  async (name, input, expected) => {
+    const server = await start();
+    await spawned(server);
+    remove(workspace.record);
+    const { data } = await server.call(name, input);
+    expect(data).toMatchObject(expected);
+    expect(agentsAlive(workspace)).toEqual([]);
+  }
+);
+
+test('result and cancel_agent say what became of an agent at once', async () => {
+  const server = await start();
+  const [first, second] = [await spawned(server), await spawned(server)];
+  remove(workspace.record);
+  const [result, canceled] = await Promise.all([
+    server.call('result', { agent_id: first }),
+    server.call('cancel_agent', { agent_id: second })
+  ]);
+  expect(result.data.status).toBe('not_found');
+  expect(canceled.data.error_code).toBe('unknown_agent');
+  for (const { text } of [result, canceled])
+    expect(text).toContain('was ended by its server');
+});
+
+test('troupe wait calls an agent lost whose folder goes meanwhile', async () => {
+  const server = await start();
+  const id = await spawned(server);
+  const wait = startCommand(workspace, [
+    ...['wait', id, '--timeout', '2', '--json']
+  ]);
+  await wait.says('stderr', /waiting for/);
+  remove(join(workspace.record, 'spawns', id));
+  const { code, stdout } = await wait.exited;
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    status: 'agents_lost',
+    lost: [{ agent_id: id }]
+  });
+});

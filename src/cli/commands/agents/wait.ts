@@ -177,8 +177,7 @@ export async function waitWatching(
       (mode === 'any' && finished.length > 0);
     const known = [
       ...[...finished, ...waiting].map((run) => run.record.agent_id),
-      ...[...result.spoilt, ...lost].map(({ agentId }) => agentId),
-      ...missing
+      ...[...result.spoilt, ...lost].map(({ agentId }) => agentId)
     ];
     const unknown = agentIds.find((id) => !known.includes(id));
     if (unknown !== undefined) throw noSuchAgent(unknown, host);

@@ -31,8 +31,9 @@ export interface LostRun {
 export interface WaitResult {
   finished: Run[];
   waiting: Run[];
+  /** Includes runs that may be ending now. */
   lost: LostRun[];
-  /** Ids of runs whose folder is gone and that may be ending now. */
+  /** Ids of those of `lost` that may be ending now. */
   missing: string[];
   /** Runs whose state cannot be known. */
   spoilt: CorruptRun[];
@@ -67,6 +68,7 @@ export async function waitForRuns(
   const check = async (ids: string[]) => {
     for (const id of ids) {
       if (done.has(id)) continue;
+      missing.delete(id);
       const run = await unlessCorrupt(tracker.run(id), (problem) =>
         corrupt.set(id, { agentId: id, problem })
       );
@@ -80,12 +82,9 @@ export async function waitForRuns(
         waiting.delete(id);
       } else {
         const message = store.lost.messageOnceLost(id);
+        waiting.delete(id);
         if (message === undefined) missing.add(id);
-        else {
-          lost.set(id, { agentId: id, message });
-          missing.delete(id);
-          waiting.delete(id);
-        }
+        else lost.set(id, { agentId: id, message });
       }
     }
   };
@@ -126,7 +125,9 @@ export async function waitForRuns(
     unsubscribe();
   }
   const [first] = corrupt.values();
-  const others = done.size + waiting.size + lost.size + missing.size;
+  for (const id of missing)
+    lost.set(id, { agentId: id, message: isBeingEnded(id) });
+  const others = done.size + waiting.size + lost.size;
   if (first && others === 0) throw first.problem;
   return {
     lost: agentIds.flatMap((id) => lost.get(id) ?? []),
@@ -136,6 +137,10 @@ export async function waitForRuns(
     waiting: [...waiting.values()],
     elapsedMs: elapsed()
   };
+}
+
+function isBeingEnded(agentId: string): string {
+  return `The folder of agent ${agentId} in the record was removed before it had ended; the server that started it ends it now.`;
 }
 
 /** Ids of the awaited runs that have an exit code or an outcome. */

@@ -50,7 +50,8 @@ function resultTool(host: Host): Tool {
     handle: async ({ agent_id, offset }, context) => {
       const { store, tracker } = host;
       const run = await tracker.run(agent_id);
-      if (!run)
+      if (!run) {
+        await host.endVanished();
         return {
           agent_id,
           status: 'not_found',
@@ -58,6 +59,7 @@ function resultTool(host: Host): Tool {
             whyGone(agent_id, store) ??
             'No agent has this id in this workspace. Call list.'
         };
+      }
       const report = await readReport(run, store, tracker, {
         offset,
         reach: inlineChars
@@ -105,7 +107,10 @@ function cancelTool(host: Host): Tool {
       const run = before?.outcome
         ? before
         : await host.cancel(agent_id, reason);
-      if (!run) throw unknownAgent(agent_id, host.store);
+      if (!run) {
+        await host.endVanished();
+        throw unknownAgent(agent_id, host.store);
+      }
       const isUnseen = run.outcome?.error?.endsWith(unseenEnd);
       return {
         agent_id,
@@ -135,6 +140,7 @@ function listTool(host: Host): Tool {
     }),
     annotations: reading,
     handle: async ({ limit }, { clientName }) => {
+      await host.endVanished();
       const { active, over } = await host.tracker.standing();
       const running = active.filter(({ status }) => status === 'running');
       const words = new Map(

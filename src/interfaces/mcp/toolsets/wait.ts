@@ -147,6 +147,7 @@ async function wanted(
   squadId: string | undefined
 ): Promise<Wanted> {
   if (!named && squadId === undefined) {
+    await host.endVanished();
     const { active, over } = await host.tracker.standing();
     const { ids, others } = inScope(active, scope, asker, host);
     const counted =
