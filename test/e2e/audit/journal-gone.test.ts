@@ -109,3 +109,14 @@ test('an agent at work is written into the journal again, and its end too', asyn
   await shows([atWork]);
   expect(readIfExists(journal)?.match(/"type":"spawned"/g)).toHaveLength(1);
 });
+
+test('list still has the ends of agents whose journal was removed', async () => {
+  const before = (await ended(3)).toReversed();
+  rmSync(workspace.paths.journal);
+  const listed = async (limit: number) =>
+    (await server.call('list', { limit })).data.completed_ids;
+  expect(await listed(10)).toEqual(before);
+  expect(await listed(2)).toEqual(before.slice(1));
+  const after = await ended(1);
+  expect(await listed(3)).toEqual([...before.slice(1), ...after]);
+});

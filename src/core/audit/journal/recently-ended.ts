@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import type { RunStore } from '../../runs/run-store.ts';
 import { type JournalFiles, totalSize } from './journal-files.ts';
 import { blocksBack } from './journal-reader.ts';
@@ -8,7 +10,7 @@ const maximumChars = 4 * 1024 * 1024;
 
 /**
  * Like `recentlyEnded`, but skips agents without a folder and includes agents
- * whose end is not in the journal yet.
+ * whose end is not in the journal, or not yet.
  * @param over runs that have ended without a journal record; defaults to all
  *   open runs with an outcome
  */
@@ -20,9 +22,26 @@ export function lastEnded(
 ): string[] {
   const journaled = recentlyEnded(files, limit, (id) => store.has(id));
   const fresh = over.filter((id) => !journaled.includes(id));
+  const known = [...journaled, ...fresh];
+  const all =
+    known.length < limit ? [...unjournaled(store, known), ...known] : known;
   // Not slice(-limit), which returns all for a limit of 0.
-  const all = [...journaled, ...fresh];
   return all.slice(Math.max(0, all.length - limit));
+}
+
+/** Other ended agents: the journal that had their ends was removed or cut. */
+function unjournaled(store: RunStore, known: string[]): string[] {
+  const skipped = new Set([...known, ...store.openIds()]);
+  return store
+    .ids()
+    .filter((id) => !skipped.has(id))
+    .flatMap((id) => {
+      const outcome = join(store.directoryOf(id), 'outcome.json');
+      const file = statSync(outcome, { throwIfNoEntry: false });
+      return file ? [{ id, endedAt: file.mtimeMs }] : [];
+    })
+    .sort((a, b) => a.endedAt - b.endedAt)
+    .map(({ id }) => id);
 }
 
 /**
