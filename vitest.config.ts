@@ -50,6 +50,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e',
+          setupFiles,
           sequence: { groupOrder: 1 },
           include: ['test/e2e/**/*.test.ts'],
           exclude: timed,
@@ -62,6 +63,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e-timed',
+          setupFiles,
           sequence: { groupOrder: 2 },
           include: timed,
           testTimeout: 120_000,

@@ -21,6 +21,8 @@ export function openTerminal({ stage, root, directory, size, pauseSeconds }) {
     HOME: join(stage, 'home'),
     PATH: `${join(stage, 'bin')}:/usr/bin:/bin`,
     TMPDIR: stage,
+    // A repository around it must not be found.
+    GIT_CEILING_DIRECTORIES: stage,
     LANG: 'C.UTF-8',
     TERM: 'xterm-256color',
     SHELL: '/bin/bash',
@@ -40,11 +42,11 @@ export function openTerminal({ stage, root, directory, size, pauseSeconds }) {
   writeFileSync(settingsFile, settings(root, promptsFile));
   linkPrograms(join(stage, 'bin'));
   const shape = ['-x', `${size.columns}`, '-y', `${size.rows}`];
-  const shell = `stty -echo; read go; stty echo; clear; exec bash --noprofile --rcfile ${settingsFile}`;
+  const shell = `stty -echo; read go; stty echo; clear; exec bash --noprofile --rcfile ${quoted(settingsFile)}`;
   tmux('new-session', '-d', '-s', 'main', '-c', directory, ...shape, shell);
   tmux('set', '-g', 'status', 'off');
   const shellPid = Number(tmux('display', '-p', '-t', 'main', '#{pane_pid}'));
-  tmux('pipe-pane', '-t', 'main', `cat >> ${streamFile}`);
+  tmux('pipe-pane', '-t', 'main', `cat >> ${quoted(streamFile)}`);
   tmux('send-keys', '-t', 'main', 'Enter');
 
   const began = performance.now();
@@ -95,10 +97,15 @@ export function openTerminal({ stage, root, directory, size, pauseSeconds }) {
 function settings(root, promptsFile) {
   return `
 PS1='\\[\\e[32m\\]$\\[\\e[0m\\] '
-PROMPT_COMMAND='echo >> ${promptsFile}'
+PROMPT_COMMAND=${quoted(`echo >> ${quoted(promptsFile)}`)}
 bind 'set enable-bracketed-paste off'
-troupe() { node '${join(root, 'dist', 'troupe.cjs')}' "$@"; }
+troupe() { node ${quoted(join(root, 'dist', 'troupe.cjs'))} "$@"; }
 `;
+}
+
+/** One word for a POSIX shell. */
+function quoted(word) {
+  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 function linkPrograms(bin) {
