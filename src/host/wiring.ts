@@ -32,11 +32,11 @@ import {
 import { Admission } from '../core/runs/admission/admission.ts';
 import { CallerContext } from '../core/runs/admission/caller-context.ts';
 import { SpawnTimes } from '../core/runs/admission/spawn-times.ts';
-import { EndCommand } from '../core/runs/end/end-command.ts';
 import { reportedEdits } from '../core/runs/end/reply-reader.ts';
 import { RunJournal } from '../core/runs/end/run-journal.ts';
 import { RunTracker } from '../core/runs/end/run-tracker.ts';
 import { Vanished } from '../core/runs/end/vanished.ts';
+import { EndCommand } from '../core/runs/notify/end-command.ts';
 import type { RunRecord } from '../core/runs/run.ts';
 import { RunEvents } from '../core/runs/run-events.ts';
 import { RunStore } from '../core/runs/run-store.ts';

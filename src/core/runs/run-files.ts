@@ -45,6 +45,7 @@ import { appendTo, overwriteFile, touch } from '../state/files/own-file.ts';
  * result.txt   final text                      the process that finalizes
  * outcome.json how it ended                    exclusive create
  * read         the result was delivered        the process that delivered it
+ * waking, woken  empty; see notify/wake-marks.ts
  */
 
 /** The file `claim`, which decides which process starts a run. */

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
@@ -142,7 +143,8 @@ function problemOf(folder: string, limitSeconds: number): string | undefined {
   if (why === 'timeout') return `was stopped after ${limitSeconds} s`;
   if (why === 'output_limit') return 'was stopped: it printed too much';
   const code = exitCodeOf(folder);
-  if (code === 0) return undefined;
+  // The agent's folder was removed meanwhile.
+  if (code === 0 || !existsSync(folder)) return undefined;
   return code === undefined ? 'was ended' : `exited with code ${code}`;
 }
 
