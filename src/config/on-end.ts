@@ -23,7 +23,7 @@ export const onEndSchema = z
       .union([z.literal(9), z.literal(777)])
       .optional()
       .describe(
-        'The sequence that shows a notification in these terminals: `9` (iTerm2, Windows Terminal, kitty, WezTerm) or `777` (Ghostty, foot, urxvt).'
+        'The sequence that shows a notification in these terminals: `9` (such as iTerm2, kitty, WezTerm) or `777` (such as Ghostty, foot).'
       ),
     minSeconds: z
       .number()
