@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { councilSchema } from './council.ts';
 import { httpSchema } from './http.ts';
+import { onEndSchema } from './on-end.ts';
 import { orchestratorSchema } from './orchestrator.ts';
 import { retentionSchema } from './retention.ts';
 import { squadSchema } from './squads.ts';
@@ -191,6 +192,7 @@ export const configSchema = z.strictObject({
   council: councilSchema.prefault({}),
   orchestrator: orchestratorSchema.prefault({}),
   http: httpSchema.prefault({}),
+  onEnd: onEndSchema.prefault({}),
   iac: z
     .strictObject({
       entries: count

@@ -46,7 +46,8 @@ const widest: Record<string, unknown> = {
   'http.sessions': 1000,
   'http.idleMinutes': 10_000,
   'http.bodyMegabytes': 64,
-  'journal.megabytes': 1e9
+  'journal.megabytes': 1e9,
+  'onEnd.command': ['evil']
 };
 
 /** Their default is the maximum, or they allow nothing. */
@@ -78,7 +79,10 @@ const neverWide = [
   'orchestrator.heartbeatSeconds',
   'orchestrator.keepFailedPane',
   'iac.entries',
-  'iac.megabytes'
+  'iac.megabytes',
+  'onEnd.bell',
+  'onEnd.osc',
+  'onEnd.minSeconds'
 ];
 
 test('every setting is listed as one that can widen or never does', () => {

@@ -47,7 +47,8 @@ export function wideningsIn(
     ...rolesWidening(written.rolesDirectory, context),
     ...squadWidenings(written.squad, context),
     ...councilWidening(written.council, context),
-    ...httpWidenings(written.http)
+    ...httpWidenings(written.http),
+    ...onEndWidening(written.onEnd)
   ];
 }
 
@@ -268,4 +269,10 @@ function httpWidenings(http: unknown): Widening[] {
     if (!Array.isArray(names) || names.length === 0) return [];
     return [widening(`http.${key}`, `${words} ${listed(names)}`)];
   });
+}
+
+function onEndWidening(onEnd: unknown): Widening[] {
+  if (!isObject(onEnd) || !Array.isArray(onEnd.command)) return [];
+  const words = onEnd.command.map((word) => JSON.stringify(word)).join(' ');
+  return [widening('onEnd.command', `runs ${words} at the end of each agent`)];
 }

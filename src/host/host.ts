@@ -46,6 +46,11 @@ import { wireEngines } from './wiring-engines.ts';
 /** Poll interval for workers, short because queued workers wait for a poll. */
 const workersPollMs = 300;
 
+/** Within this time, `close` waits for the user's command at an end. */
+const closeMs = 4000;
+/** So long, to report that it has failed. */
+const endCommandMs = 1000;
+
 /** One process's access to a workspace. Its constructor starts nothing. */
 export class Host {
   readonly config: Config;
@@ -211,6 +216,7 @@ export class Host {
    * running agents are kept or ended as configured. Resolves within 5 s.
    */
   async close(): Promise<void> {
+    const began = performance.now();
     this.#stopWatching();
     const dropped = disconnectQueued(this.#parts.starter, this.store);
     this.#parts.changeTracker.hurry();
@@ -225,6 +231,10 @@ export class Host {
     ]);
     await this.#parts.starter.prepared();
     if (this.safety.holds()) await this.#parts.views.refresh();
+    const leftMs = closeMs - (performance.now() - began);
+    const waitMs = Math.max(0, Math.min(endCommandMs, leftMs));
+    // Its supervisor keeps the time limit of a command that takes longer.
+    await this.#parts.endCommand?.finished(waitMs);
     this.#parts.release();
   }
 

@@ -1,11 +1,19 @@
 import { errnoOf, messageOf } from '../core/errors.ts';
 import { visibleText } from '../core/text.ts';
 
+let isSilent = false;
+
+/** Drops diagnostics from here on: a program reads stderr as a message. */
+export function silenceLog(): void {
+  isSilent = true;
+}
+
 /**
  * Prints diagnostics for people on stderr; stdout belongs to the protocol.
  * Messages may quote files, programs and agents.
  */
 export function log(message: string): void {
+  if (isSilent) return;
   try {
     process.stderr.write(`troupe: ${visibleText(message)}\n`);
   } catch {

@@ -18,7 +18,10 @@ import { CouncilStore, ownerLiveness } from '../core/council/council-store.ts';
 import { Summons } from '../core/council/summons.ts';
 import type { ApiKeys } from '../core/engines/api/api-keys.ts';
 import type { EngineRegistry } from '../core/engines/engine-registry.ts';
-import { readerOf } from '../core/engines/template/template-engine.ts';
+import {
+  programAt,
+  readerOf
+} from '../core/engines/template/template-engine.ts';
 import { WorkerStore } from '../core/orchestrator/queue/worker-store.ts';
 import { pathsOf } from '../core/paths/paths.ts';
 import {
@@ -33,6 +36,7 @@ import { reportedEdits } from '../core/runs/end/reply-reader.ts';
 import { RunJournal } from '../core/runs/end/run-journal.ts';
 import { RunTracker } from '../core/runs/end/run-tracker.ts';
 import { Vanished } from '../core/runs/end/vanished.ts';
+import { EndCommand } from '../core/runs/notify/end-command.ts';
 import type { RunRecord } from '../core/runs/run.ts';
 import { RunEvents } from '../core/runs/run-events.ts';
 import { RunStore } from '../core/runs/run-store.ts';
@@ -175,7 +179,20 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       })),
     onProblem: logProblem
   });
-  subscribe(events, tracker, starter, views);
+  const [program, ...args] = config.onEnd.command ?? [];
+  const endCommand =
+    program === undefined
+      ? undefined
+      : new EndCommand({
+          store,
+          processes,
+          workspace,
+          command: [programAt(program, workspace), ...args],
+          minSeconds: config.onEnd.minSeconds,
+          redact,
+          onProblem: logProblem
+        });
+  subscribe(events, tracker, starter, views, endCommand);
   const roles = new RoleRepository(
     roleDirectoriesOf(workspace, config.rolesDirectory),
     (fault) => log(describeFault(fault)),
@@ -258,6 +275,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     vanished,
     spawner,
     views,
+    endCommand,
     changeTracker,
     paths,
     identity
@@ -276,7 +294,8 @@ function subscribe(
   events: RunEvents,
   tracker: RunTracker,
   starter: RunStarter,
-  views: AuditViews
+  views: AuditViews,
+  endCommand: EndCommand | undefined
 ): void {
   events.onRunSpawned(() => views.touch());
   events.onRunStarted(() => views.touch());
@@ -289,4 +308,5 @@ function subscribe(
   events.onRunChanged(() => views.touch());
   events.onRunEnded(() => starter.pump());
   events.onRunEnded(() => views.touch());
+  events.onRunEnded(({ record, outcome }) => endCommand?.run(record, outcome));
 }

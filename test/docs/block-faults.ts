@@ -69,12 +69,37 @@ const serversSchema = z.record(
   ])
 );
 
+/** Hooks in the settings of Claude Code. */
+const hooksSchema = z.record(
+  z.string(),
+  z.array(
+    z.strictObject({
+      matcher: z.string(),
+      hooks: z.array(
+        z.strictObject({
+          type: z.literal('command'),
+          command: z.string(),
+          asyncRewake: z.boolean(),
+          timeout: z.number()
+        })
+      )
+    })
+  )
+);
+
+function hooksFault(hooks: z.output<typeof hooksSchema>): string | undefined {
+  const entries = Object.values(hooks).flat();
+  const commands = entries.flatMap((entry) => entry.hooks);
+  return commandsFault(commands.map(({ command }) => command).join('\n'));
+}
+
 function objectFault(value: unknown, block: Block): string | undefined {
   const entries = z.record(z.string(), z.unknown()).parse(value);
   const keys = Object.keys(entries);
   const { mcpServers, servers } = entries;
   if (mcpServers ?? servers)
     return serversFault(serversSchema.parse(mcpServers ?? servers));
+  if (entries.hooks) return hooksFault(hooksSchema.parse(entries.hooks));
   if (keys.every((key) => configKeys.includes(key))) {
     const { error } = configSchema.safeParse(value);
     return error && z.prettifyError(error);

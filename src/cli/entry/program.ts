@@ -6,6 +6,7 @@ import { addCancel } from '../commands/agents/cancel.ts';
 import { addClean } from '../commands/agents/clean.ts';
 import { addList } from '../commands/agents/list.ts';
 import { addLog } from '../commands/agents/log.ts';
+import { addNotify } from '../commands/agents/notify.ts';
 import { addRecord } from '../commands/agents/record.ts';
 import { addResult } from '../commands/agents/result.ts';
 import { addRun } from '../commands/agents/run.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
   addWait(program);
   addWatch(program);
   addCancel(program);
+  addNotify(program);
   program.commandsGroup('What happened, and what is left of it:');
   addLog(program);
   addClean(program);

@@ -7,6 +7,7 @@ import { shorten, terminalLine } from '../output/text.ts';
 import type { Interruption } from '../process/process-end.ts';
 import { AgentList } from './agent-list.ts';
 import { AgentText } from './agent-text.ts';
+import { EndAlert } from './end-alert.ts';
 import { FullScreen } from './screen/full-screen.ts';
 import type { Size } from './screen/terminal.ts';
 import { TextPager } from './text-pager.ts';
@@ -23,6 +24,7 @@ export class WatchSession {
   readonly #host: Host;
   readonly #watcher: Watcher;
   readonly #list = new AgentList();
+  readonly #alert: EndAlert;
   readonly #end = new AbortController();
   #screen: FullScreen | undefined;
   #pager: TextPager | undefined;
@@ -34,6 +36,7 @@ export class WatchSession {
   constructor(host: Host, watcher: Watcher) {
     this.#host = host;
     this.#watcher = watcher;
+    this.#alert = new EndAlert(host.config.onEnd, process.stdout);
   }
 
   /** Resolves when the user quits or the process gets a signal. */
@@ -64,7 +67,11 @@ export class WatchSession {
 
   async #refresh(): Promise<void> {
     await this.#host.attend();
-    this.#list.show(await this.#watcher.read());
+    const snapshot = await this.#watcher.read();
+    this.#list.show(snapshot);
+    this.#alert.report(
+      snapshot.agents.flatMap(({ of }) => (isWorker(of) ? [] : [of]))
+    );
   }
 
   #render(size: Size): string[] {

@@ -16,7 +16,7 @@ export interface Paths {
   segments: string;
   heads: string;
   rotationLock: string;
-  /** A directory with one file for each server of this workspace. */
+  /** A directory with a file for each server of this workspace and each wait. */
   servers: string;
   /** The file with the bearer token of the HTTP server. */
   token: string;

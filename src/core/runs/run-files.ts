@@ -36,6 +36,7 @@ import { appendTo, overwriteFile, touch } from '../state/files/own-file.ts';
  * stdout, stderr                               engine
  * events.jsonl stop requests, state changes    any process, an append per line
  * chat/        the same files of the command that created its chat
+ * on-end/      the same files of the user's command at its end
  * exit         exit code, in reserved space    supervisor, its output readers
  * before       git snapshot from before        owner; removed at the end
  * looking      the process that diffs          exclusive create
@@ -44,6 +45,7 @@ import { appendTo, overwriteFile, touch } from '../state/files/own-file.ts';
  * result.txt   final text                      the process that finalizes
  * outcome.json how it ended                    exclusive create
  * read         the result was delivered        the process that delivered it
+ * waking, woken  empty; see notify/wake-marks.ts
  */
 
 /** The file `claim`, which decides which process starts a run. */

@@ -10,6 +10,7 @@ import { unknownAgent } from '../../../core/runs/start/continue-run.ts';
 import type { Host } from '../../../host/host.ts';
 import type { Access, Engine } from '../../../plugin/plugin.ts';
 import { describeActivity, openBlock } from '../../live/agent-block.ts';
+import { EndAlert } from '../../live/end-alert.ts';
 import { describeOutcome } from '../../output/agents.ts';
 import {
   colorsFor,
@@ -78,6 +79,7 @@ async function run(
   flags: RunFlags
 ): Promise<number> {
   const interruption = catchInterruption();
+  const startedAt = new Date();
   // The command line enables an engine that is off by default.
   const switchOn = (config: Config): Config => ({
     ...config,
@@ -100,6 +102,9 @@ async function run(
       });
       if (warning) report(warning);
       const ended = await follow(host, record.agent_id, interruption);
+      new EndAlert(host.config.onEnd, process.stderr, startedAt).report([
+        ended
+      ]);
       // Updates IAC.md before the answer is printed.
       await host.attend();
       return conclude(host, ended, interruption, flags);

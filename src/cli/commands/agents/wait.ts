@@ -6,6 +6,7 @@ import type { Run } from '../../../core/runs/run.ts';
 import { noteRead } from '../../../core/runs/run-store.ts';
 import type { Host } from '../../../host/host.ts';
 import { openBlock } from '../../live/agent-block.ts';
+import { EndAlert } from '../../live/end-alert.ts';
 import {
   agentIdIn,
   describeOutcome,
@@ -60,6 +61,7 @@ async function wait(
   host.watch();
   const block = agentIds.length > 0 ? openBlock() : undefined;
   const announce = announcer(agentIds.length);
+  const alert = new EndAlert(host.config.onEnd, process.stderr);
   const { finished, waiting, spoilt, lost, elapsedMs } = await waitWatching(
     host,
     {
@@ -70,6 +72,7 @@ async function wait(
       onUpdate: (finished, waiting) => {
         block?.show(host, waiting);
         announce(finished);
+        alert.report(finished);
       }
     }
   ).finally(() => block?.close());

@@ -1,8 +1,10 @@
 import type { WaitResult } from '../../../core/runs/end/waiter.ts';
+import { noteWait } from '../../../core/runs/notify/open-waits.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host/host.ts';
 import type { ToolContext } from '../tool/define-tool.ts';
 import { limitsOf } from './client-limits.ts';
+import { isWokenByHook } from './client-wakes.ts';
 
 interface WaitOptions {
   agentIds: string[];
@@ -29,13 +31,23 @@ export async function waitWithProgress(
     const message = `${prefix}${done.length} of ${total} ended${activityOf(host, waiting)}`;
     context.progress(done.length, total, message);
   };
-  const result = await host.wait({
-    agentIds,
-    mode,
-    timeoutMs: 1000 * Math.min(seconds, waitSeconds),
-    signal: context.signal,
-    onProgress
-  });
+  const close = isWokenByHook(context.clientName)
+    ? noteWait(
+        host.paths.servers,
+        host.processes.self,
+        context.caller.session,
+        agentIds
+      )
+    : undefined;
+  const result = await host
+    .wait({
+      agentIds,
+      mode,
+      timeoutMs: 1000 * Math.min(seconds, waitSeconds),
+      signal: context.signal,
+      onProgress
+    })
+    .finally(close);
   if (result.finished.length > 0) onProgress(result.finished, result.waiting);
   return result;
 }

@@ -8,6 +8,7 @@ import type { Spawned } from '../../../core/runs/spawn-request.ts';
 import { shortName } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import type { Access, Engine, FailureCode } from '../../../plugin/plugin.ts';
+import { wakeSentence } from '../answers/client-wakes.ts';
 import { hasRuns, waysOn } from '../answers/ways-on.ts';
 import {
   asking,
@@ -72,7 +73,7 @@ function spawnTool(host: Host, engine: Engine): Tool {
     description: describe(engine, host),
     input: inputs[engine.kind],
     annotations: engine.kind === 'cli' ? starting : asking,
-    handle: async (input, { caller }) => {
+    handle: async (input, { caller, clientName }) => {
       const { prompt, model, timeout, system_prompt, request_id } = input;
       const { cwd, access, isolate } = cliOnly(input);
       return answer(
@@ -90,6 +91,7 @@ function spawnTool(host: Host, engine: Engine): Tool {
           access,
           isolate
         }),
+        clientName,
         access
       );
     }
@@ -109,7 +111,10 @@ function continueTool(host: Host): Tool {
       request_id: requestId
     }),
     annotations: starting,
-    handle: async ({ agent_id, prompt, timeout, request_id }, { caller }) => {
+    handle: async (
+      { agent_id, prompt, timeout, request_id },
+      { caller, clientName }
+    ) => {
       const spawned = await host.continue({
         agentId: agent_id,
         prompt,
@@ -119,7 +124,7 @@ function continueTool(host: Host): Tool {
       });
       const { record } = spawned;
       const engine = host.registry.get(record.engine);
-      return answer(host, engine, spawned, record.access);
+      return answer(host, engine, spawned, clientName, record.access);
     }
   });
 }
@@ -147,6 +152,7 @@ function answer(
   host: Host,
   engine: Engine,
   { record, status, repeated, failure, outcome, warning }: Spawned,
+  clientName: string,
   asked?: Access
 ): Record<string, unknown> {
   const facts = {
@@ -165,14 +171,15 @@ function answer(
       message: `${failure.message}${message}`
     };
   }
-  if (repeated) return { ...facts, ...again(host, record, outcome) };
+  if (repeated)
+    return { ...facts, ...again(host, record, outcome, clientName) };
   const limit =
     record.timeout_seconds > 0 ? `${record.timeout_seconds} s` : 'no limit';
   const access = engine.kind === 'cli' ? accessOf(record, asked) : '';
   const begins = status === 'queued' ? 'is queued and will run' : 'runs';
   return {
     ...facts,
-    message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${next(record.agent_id, host)}`
+    message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${next(record.agent_id, host, clientName)}`
   };
 }
 
@@ -190,10 +197,11 @@ function helpFor(code: FailureCode, host: Host) {
 function again(
   host: Host,
   { agent_id: id }: RunRecord,
-  outcome: Outcome | undefined
+  outcome: Outcome | undefined,
+  clientName: string
 ): Facts {
   const before = `This request_id started agent ${id} before; no second one was started.`;
-  if (!outcome) return { message: `${before} ${next(id, host)}` };
+  if (!outcome) return { message: `${before} ${next(id, host, clientName)}` };
   const result = waysOn(host.config).result(id);
   const { status, error, error_code: code, started_at } = outcome;
   const why = {
@@ -234,8 +242,13 @@ function accessOf(record: RunRecord, asked: Access | undefined): string {
   return ` with access ${record.access} (${holder}${capped}) in ${record.cwd}`;
 }
 
-function next(id: string, { config }: Host): string {
-  return `Next: ${waysOn(config).wait(id)}; do other work first if you have some.`;
+function next(
+  id: string,
+  { config, processes }: Host,
+  clientName: string
+): string {
+  const wake = wakeSentence(clientName, id, processes);
+  return `Next: ${waysOn(config).wait(id)}; do other work first if you have some.${wake}`;
 }
 
 function cliOnly(input: Partial<z.output<z.ZodObject<typeof cliInput>>>) {
