@@ -123,7 +123,7 @@ await runBench(15, async (options) => {
       )
     ],
     notes: [
-      'Each API agent is a process that loads its SDK. Four at once share two processors, so their start-up adds up; with a real provider the answer takes seconds and they overlap.'
+      'The agents of an engine share a process, which loads the SDK once and ends five seconds after its last agent. The first agent of an engine waits for its start; so do four at once on two processors.'
     ]
   };
 });

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
 import {
   isSameProcess,
@@ -11,6 +12,7 @@ import type {
   StopTarget
 } from '../../core/runs/ports.ts';
 import { hasExited } from '../../core/runs/run-files.ts';
+import { ApiHosts, isHosted } from './api-hosts.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
 import { removeOwnTmux } from './own-tmux.ts';
@@ -36,6 +38,7 @@ export function createProcesses(programs: string): Processes {
   const reaper = join(programs, 'reaper.cjs');
   /** Pids of our supervisors by folder, because a claim may be removed. */
   const supervisors = new Map<string, number>();
+  const apiHosts = new ApiHosts();
   return {
     self,
     apiAgent: {
@@ -46,8 +49,11 @@ export function createProcesses(programs: string): Processes {
     liveness: (identity) => liveness(identity, self),
     ancestors: () => ancestorsOf(),
     launch: (request) => {
-      const { directory } = request;
-      const { ended, pid } = supervise(request, programs);
+      const { directory, outputLimitBytes } = request;
+      const host = isHosted(request) ? apiHosts.hostOf(request) : undefined;
+      const { ended, pid, stdin } = supervise(request, programs);
+      if (stdin instanceof Socket)
+        host?.take({ directory, outputLimitBytes }, stdin);
       if (pid !== undefined) supervisors.set(directory, pid);
       const forget = () => supervisors.delete(directory);
       ended.then(forget, forget);

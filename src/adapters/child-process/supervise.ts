@@ -1,42 +1,57 @@
 import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
+import type { Writable } from 'node:stream';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
 import { openToAppend } from '../../core/state/files/own-file.ts';
 import { headOf } from '../../core/state/files/text-file.ts';
+import { hostedCommand, isHosted } from './api-hosts.ts';
 import { expectDescriptorRoom } from './descriptor-room.ts';
 import { ownTmux } from './own-tmux.ts';
 import { supervisorScript } from './supervisor-script.ts';
 import { isWindows } from './windows.ts';
 
+interface Supervised extends Launched {
+  pid: number | undefined;
+  /** The socket to an agent with a shared host; null for every other. */
+  stdin: Writable | null;
+}
+
 /**
  * Starts an agent under its supervisor, in a new session, with the files of
  * its folder as stdin, stdout and stderr. The supervisor outlives this process.
+ * An API agent with a shared host has a socket as stdin.
  */
 export function supervise(
   request: LaunchRequest,
   programs: string
-): Launched & { pid: number | undefined } {
-  const [program, args] = supervisorCommand(request, programs);
+): Supervised {
+  const { stopWithUs } = request;
+  const hosted = isHosted(request);
+  const [program, args] = supervisorCommand(
+    hosted ? { ...request, ...hostedCommand(request) } : request,
+    programs
+  );
   const file = (name: string) => join(request.directory, name);
   // Opened one by one, so that a failure closes the descriptors before it.
   const descriptors: number[] = [];
   try {
-    descriptors.push(
-      openSync(
-        existsSync(file('stdin')) ? file('stdin') : file('prompt.txt'),
-        'r'
-      )
-    );
+    const input = existsSync(file('stdin')) ? 'stdin' : 'prompt.txt';
+    if (!hosted) descriptors.push(openSync(file(input), 'r'));
     for (const name of ['stdout', 'stderr'])
       descriptors.push(openToAppend(file(name)));
-    if (request.stopWithUs) expectDescriptorRoom(1);
+    const pipes = Number(hosted) + Number(stopWithUs);
+    if (pipes > 0) expectDescriptorRoom(pipes);
     const child = spawn(program, args, {
       cwd: request.cwd,
       env: { ...request.environment, ...ownTmux(request) },
       detached: true,
       windowsHide: true,
-      stdio: [...descriptors, ...(request.stopWithUs ? ['pipe' as const] : [])]
+      stdio: [
+        ...(hosted ? ['pipe' as const] : []),
+        ...descriptors,
+        ...(stopWithUs ? ['pipe' as const] : [])
+      ]
     });
     // Registered first: a failed start emits its error in the next tick.
     const ended = new Promise<void>((resolve, reject) => {
@@ -50,7 +65,7 @@ export function supervise(
       pipe.on('error', () => undefined);
       if ('unref' in pipe && typeof pipe.unref === 'function') pipe.unref();
     }
-    return { ended, pid: child.pid };
+    return { ended, pid: child.pid, stdin: child.stdin };
   } finally {
     for (const descriptor of descriptors) closeSync(descriptor);
   }

@@ -1,16 +1,20 @@
 /**
- * The process of one API agent: reads its task from stdin, calls the engine
- * and prints events. In its own process, an API agent outlives the server, is
- * stopped and limited like any other agent, and keeps its SDK out of the
- * server.
+ * Calls API engines outside the server, so that agents outlive it and it loads
+ * no SDK. As a host, the program serves all agents of one built-in engine that
+ * a server starts; they come through the IPC channel. Otherwise it is the
+ * process of one agent: it reads its task from stdin and prints events.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { builtinEngines, optionalEngines } from '../../../plugins/index.ts';
 import { configDigests, isKey, readConfigFile } from '../../config/file.ts';
+import { ApiHost } from '../../core/engines/api/api-host.ts';
 import {
   type ApiEvent,
   type ApiTask,
+  type HostedAgent,
+  hostArgument,
   keyVariable,
   type PluginOfTask
 } from '../../core/engines/api/api-task.ts';
@@ -29,39 +33,67 @@ import { logUncaughtErrors, ownStdout } from '../process/process-setup.ts';
 ownStdout();
 logUncaughtErrors(logProblem);
 
-const task: ApiTask = JSON.parse(readFileSync(0, 'utf8'));
 const apiKey = process.env[keyVariable] ?? '';
 // The engine gets the key as an argument; its child processes do not need it.
 delete process.env[keyVariable];
-
+// A reply was written, or none is expected.
 let answered = false;
-const stop = new AbortController();
-process.once('SIGTERM', () => {
-  answered = true;
-  stop.abort(new Error('stopped'));
-  process.exit(143);
-});
-// Reports an exit without a reply: the event loop is empty, or a plugin has
-// called `process.exit`.
-process.once('exit', () => {
-  const problem = 'ended without an answer';
-  const { failure } = new EngineFault(
-    task.engine,
-    'generate',
-    problem,
-    'bad_output'
-  );
-  if (!answered) write({ type: 'reply', reply: { finished: false, failure } });
-});
 
-const engine = await engineOf(task).catch((error: unknown): Failure => {
-  const message = `${task.label} could not be loaded: ${problemOf(error)}.`;
-  return { code: 'spawn_failed', message };
-});
-if ('code' in engine)
-  write({ type: 'reply', reply: { finished: false, failure: engine } });
-else await execute(engine, task, { apiKey, signal: stop.signal, write });
-process.exit(0);
+if (process.argv[2] === hostArgument) serveAgents();
+else await answerAlone();
+
+/** Makes the calls of all agents that a server hands over. */
+function serveAgents(): void {
+  const host = new ApiHost({
+    apiKey,
+    engineOf: engineOrFailure,
+    onIdle: () => process.exit(0)
+  });
+  process.on('message', (agent: HostedAgent, stdin) => {
+    // The server closes its own copy of the socket.
+    if (process.connected) process.send?.('received');
+    if (stdin instanceof Socket) host.take(agent, stdin);
+  });
+  process.once('disconnect', () => host.end());
+  // The server ended while this program was loading.
+  if (!process.connected) host.end();
+}
+
+/** Makes the call of one agent, whose task is on stdin. */
+async function answerAlone(): Promise<void> {
+  const task: ApiTask = JSON.parse(readFileSync(0, 'utf8'));
+  const stop = new AbortController();
+  process.once('SIGTERM', () => {
+    answered = true;
+    stop.abort(new Error('stopped'));
+    process.exit(143);
+  });
+  // Reports an exit without a reply: the event loop is empty, or a plugin has
+  // called `process.exit`.
+  process.once('exit', () => {
+    const problem = 'ended without an answer';
+    const { failure } = new EngineFault(
+      task.engine,
+      'generate',
+      problem,
+      'bad_output'
+    );
+    if (!answered)
+      write({ type: 'reply', reply: { finished: false, failure } });
+  });
+  const engine = await engineOrFailure(task);
+  if ('code' in engine)
+    write({ type: 'reply', reply: { finished: false, failure: engine } });
+  else await execute(engine, task, { apiKey, signal: stop.signal, write });
+  process.exit(0);
+}
+
+function engineOrFailure(task: ApiTask): Promise<ApiEngine | Failure> {
+  return engineOf(task).catch((error: unknown): Failure => {
+    const message = `${task.label} could not be loaded: ${problemOf(error)}.`;
+    return { code: 'spawn_failed', message };
+  });
+}
 
 function write(event: ApiEvent): void {
   answered ||= event.type === 'reply';

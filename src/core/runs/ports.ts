@@ -15,6 +15,11 @@ export interface LaunchRequest {
   outputLimitBytes: number;
   /** The engine's plain stdout is the answer. */
   isPlain?: boolean;
+  /**
+   * The engine of an API agent, if one process may make the calls of several
+   * agents. The command is then run for an agent that this process cannot serve.
+   */
+  sharedEngine?: string;
   /** Ends the run when this process ends. */
   stopWithUs: boolean;
 }

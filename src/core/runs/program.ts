@@ -28,6 +28,7 @@ export interface Program {
   args: string[];
   environment: Record<string, string>;
   isPlain: boolean;
+  sharedEngine?: string;
 }
 
 /** The supervisor waits longer, because an API agent reports silence better. */
@@ -70,6 +71,10 @@ export function programOf(
   return {
     ...processes.apiAgent,
     isPlain: false,
+    // Code of a plugin may do anything to its process.
+    ...(registry.placeOf(engine) === undefined
+      ? { sharedEngine: engine.name }
+      : {}),
     environment: {
       // Makes recent versions of Node use HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
       NODE_USE_ENV_PROXY: '1',

@@ -26,6 +26,20 @@ export interface PluginOfTask {
 /** The environment variable that passes the key to the agent's process. */
 export const keyVariable = 'TROUPE_API_KEY';
 
+/** The first argument that makes the agent's program a shared host. */
+export const hostArgument = 'host';
+
+/** What a server sends to a host, together with the agent's stdin. */
+export interface HostedAgent {
+  /** The agent's folder, which contains its task. */
+  directory: string;
+  /** 0 for no limit. */
+  outputLimitBytes: number;
+}
+
+/** The line with which a host takes an agent on; events follow it. */
+export const takenLine = 'taken\n';
+
 /** A line of JSON that the agent's process writes to stdout. */
 export type ApiEvent =
   | { type: 'text'; piece: string }

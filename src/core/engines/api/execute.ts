@@ -18,6 +18,8 @@ interface ExecuteOptions {
   apiKey: string;
   signal: AbortSignal;
   write: (event: ApiEvent) => void;
+  /** Delays the reading of an answer that is written faster than it is kept. */
+  roomForMore?: () => Promise<void>;
 }
 
 /**
@@ -28,13 +30,14 @@ interface ExecuteOptions {
 export async function execute(
   engine: ApiEngine,
   task: ApiTask,
-  { apiKey, signal, write }: ExecuteOptions
+  { apiKey, signal, write, roomForMore }: ExecuteOptions
 ): Promise<void> {
   const buffer = new TextBuffer(write);
   signal.addEventListener('abort', () => buffer.flush());
   const { fetch, facts } = createProviderFetch({
     signal,
     idleMs: task.idleTimeoutSeconds * 1000,
+    ...(roomForMore ? { roomForMore } : {}),
     onActivity: () => buffer.reportActivity(),
     onRetry: (why, waitMs) => {
       const seconds = Math.ceil(waitMs / 100) / 10;

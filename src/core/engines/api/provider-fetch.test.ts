@@ -229,3 +229,39 @@ test('a request that its caller aborts is not retried', async () => {
   expect(facts.attempts).toBe(1);
   expect(bodies.length).toBeLessThanOrEqual(1);
 });
+
+test('an idle limit does not pass while there is no room for more', async () => {
+  const { url } = await serve(status(200));
+  let ask = (): void => undefined;
+  let makeRoom = (): void => undefined;
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  const room = new Promise<void>((resolve) => {
+    makeRoom = resolve;
+  });
+  const { fetch, facts } = createProviderFetch({
+    signal: new AbortController().signal,
+    idleMs: 300,
+    roomForMore: () => {
+      ask();
+      return room;
+    }
+  });
+  const text = fetch(url).then((response) => response.text());
+  await asked;
+  setTimeout(makeRoom, 600);
+  expect(await text).toBe('said');
+  expect(facts.idle).toBe(false);
+});
+
+test('a body beyond the most that is kept fails', async () => {
+  const { url } = await serve(status(200, {}, 'a'.repeat(2000)));
+  const { fetch } = createProviderFetch({
+    signal: new AbortController().signal,
+    idleMs: 0,
+    bodyBytes: 1000
+  });
+  const response = await fetch(url);
+  await expect(response.text()).rejects.toThrow('larger than 1000 bytes');
+});

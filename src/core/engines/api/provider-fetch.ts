@@ -29,7 +29,10 @@ interface ProviderFetchOptions {
   onActivity?: () => void;
   /** Called before a failed request is repeated. */
   onRetry?: (why: string, waitMs: number) => void;
-  /** Replaced in tests. */
+  /** Awaited before each read of a body, without an idle limit. */
+  roomForMore?: () => Promise<void>;
+  /** Bytes of a body; a longer one fails. Replaced in tests, as is `wait`. */
+  bodyBytes?: number;
   wait?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 }
 
@@ -38,6 +41,8 @@ const maximumAttempts = 3;
 const maximumWaitMs = 20_000;
 const firstWaitMs = 500;
 const errorTextChars = 64 * 1024;
+/** Bounds the memory of a process that reads the answers of many agents. */
+const maximumBodyBytes = 256 * 1024 * 1024;
 
 /** Some providers send 529 for "overloaded". */
 const retryableStatuses = new Set([408, 429, 500, 502, 503, 504, 529]);
@@ -86,7 +91,7 @@ export function createProviderFetch(
         recordErrorText(text, facts);
         return withBody(response, text);
       }
-      return withBody(response, watched(response.body, watchdog, onActivity));
+      return withBody(response, watched(response.body, watchdog, options));
     } catch (error) {
       watchdog.end();
       throw error;
@@ -202,19 +207,34 @@ function startWatchdog(milliseconds: number, onSilence: () => void): Watchdog {
 function watched(
   body: Response['body'],
   watchdog: Watchdog,
-  onActivity: (() => void) | undefined
+  {
+    onActivity,
+    roomForMore,
+    bodyBytes = maximumBodyBytes
+  }: ProviderFetchOptions
 ): Response['body'] {
   if (!body) {
     watchdog.end();
     return body;
   }
   const reader = body.getReader();
+  let received = 0;
   return new ReadableStream({
     async pull(controller) {
       try {
+        if (roomForMore) {
+          watchdog.end();
+          await roomForMore();
+          watchdog.touch();
+        }
         const { done, value } = await reader.read();
         watchdog.touch();
         onActivity?.();
+        received += value?.length ?? 0;
+        if (received > bodyBytes) {
+          void reader.cancel().catch(() => undefined);
+          throw new Error(`it is larger than ${bodyBytes} bytes`);
+        }
         if (!done) return controller.enqueue(value);
         watchdog.end();
         controller.close();
