@@ -25,6 +25,7 @@ interface OrchestratorContext {
   admission: OrchestratorParts['admission'];
   origin: OrchestratorParts['origin'];
   newId: () => string;
+  enter: OrchestratorParts['enter'];
 }
 
 /** Connects the parts that create workers and follow them. */
@@ -58,6 +59,7 @@ export function wireOrchestrator(config: Config, context: OrchestratorContext) {
     admission: context.admission,
     origin: context.origin,
     newId: () => freeId(newId, store),
+    enter: context.enter,
     onProblem: logProblem
   });
 }

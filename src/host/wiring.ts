@@ -219,7 +219,8 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     roles,
     admission,
     origin,
-    newId: () => store.newId(null)
+    newId: () => store.newId(null),
+    enter: (directory) => changeTracker.enter(directory)
   });
   const tidied = [store.drafts, ...Object.values(paths.views)];
   return {

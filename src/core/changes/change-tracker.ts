@@ -24,6 +24,7 @@ import {
 } from './concurrent-writers.ts';
 import {
   createBelow,
+  enterWorktree,
   removeUnused,
   restoreWorktree,
   reuseWorktree
@@ -74,11 +75,23 @@ export class ChangeTracker {
   prepare(record: RunRecord): Promise<void> | undefined {
     const { cwd, kind, worktree } = record;
     if (kind !== 'cli') return undefined;
-    if (!worktree && !this.#with.repositories.topOf(cwd)) return undefined;
-    return this.#prepare(record);
+    const entering = worktree ? undefined : this.enter(cwd);
+    const isSeen = worktree ?? entering ?? this.#with.repositories.topOf(cwd);
+    return isSeen ? this.#prepare(record, entering) : undefined;
   }
 
-  async #prepare(record: RunRecord): Promise<void> {
+  /**
+   * Called before an agent or a worker starts in an existing directory, once it
+   * is recorded: the directory may lie in a worktree that is being removed.
+   */
+  enter(cwd: string): Promise<void> | undefined {
+    return enterWorktree(this.#with.workspace, cwd, this.#with);
+  }
+
+  async #prepare(
+    record: RunRecord,
+    entering: Promise<void> | undefined
+  ): Promise<void> {
     const directory = this.#with.store.directoryOf(record.agent_id);
     const cancellation = new AbortController();
     // Keeps the agent's slot, however long git takes.
@@ -88,6 +101,7 @@ export class ChangeTracker {
         cancellation.abort(new Error('it was canceled'));
     }, renewMs);
     try {
+      await entering;
       if (record.worktree) await this.#addWorktree(record, record.worktree);
       await this.#takeSnapshot(record, directory, cancellation.signal);
     } finally {
