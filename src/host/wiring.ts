@@ -91,7 +91,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
         store.directoryOf(record.agent_id),
         engineOf(record)
       ),
-    workers: () => workersAtWork(workerStore)
+    workers: () => workersAtWork(workerStore, registry)
   });
   const shared = {
     workspace,

@@ -7,6 +7,7 @@ import type { RunRecord, Worktree } from '../runs/run.ts';
 import { claimOf, exitedAt, touchStarting } from '../runs/run-files.ts';
 import { remove, temporaryName } from '../state/files/atomic-file.ts';
 import { ensureDirectory } from '../state/files/directories.ts';
+import { attributeChanges, attributionNote } from './attribution.ts';
 import {
   awaitComparison,
   changesOf,
@@ -16,11 +17,9 @@ import {
   settlePatch
 } from './change-file.ts';
 import {
-  attributeChanges,
   type ConcurrentWritersDependencies,
   concurrentWritersOf,
-  noteConcurrentWriters,
-  otherWritersNote
+  noteConcurrentWriters
 } from './concurrent-writers.ts';
 import {
   createBelow,
@@ -232,8 +231,8 @@ export class ChangeTracker {
         repositories.compare(this.#viewOf(record, directory), patch, signal)
       );
       if (!found) return;
-      const others =
-        found.files.length > 0 ? concurrentWritersOf(record, this.#with) : [];
+      const hasChanges = found.files.length > 0;
+      const others = hasChanges ? concurrentWritersOf(record, this.#with) : [];
       const attributed = await attributeChanges(found.files, record, others, {
         ...this.#with,
         editsOf: (of) =>
@@ -241,14 +240,17 @@ export class ChangeTracker {
       });
       const { files } = attributed;
       const total = files.length;
-      if (total === 0) remove(patch);
-      const shared = otherWritersNote(others, attributed);
-      const note = [shared, found.unseen, late].filter(Boolean).join(' ');
+      // An isolated agent's patch has all changes of its worktree.
+      const hasPatch =
+        total > 0 || (record.worktree !== undefined && hasChanges);
+      if (!hasPatch) remove(patch);
+      const whose = attributionNote(others, attributed, hasPatch);
+      const note = [whose, found.unseen, late].filter(Boolean).join(' ');
       keepChanges(directory, {
         v: 1,
         files: files.slice(0, mostFiles),
         total,
-        patch: total > 0 ? basename(patch) : null,
+        patch: hasPatch ? basename(patch) : null,
         ...(note === '' ? {} : { note })
       });
     } catch (error) {

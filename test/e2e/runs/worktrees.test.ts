@@ -205,10 +205,14 @@ describe('an isolated agent', () => {
     const one = await resultOf(spawned);
     const two = await ask(one.agent_id, 'write b.txt hi');
     expect(two.worktree).toEqual(one.worktree);
-    expect(two.files_changed).toMatchObject([
-      { path: 'a.txt' },
-      { path: 'b.txt' }
+    const change = { added: 1, removed: 0 };
+    expect(two.files_changed).toEqual([
+      { path: 'a.txt', ...change, shared: true },
+      { path: 'b.txt', ...change }
     ]);
+    expect(two.files_changed_note).toBe(
+      `Earlier at work in this worktree: ${one.agent_id}. What they may have changed is marked as shared.`
+    );
     const { path, branch } = one.worktree as Record<string, string>;
     workspace.git('worktree', 'remove', '--force', path ?? '');
     workspace.git('branch', '-D', branch ?? '');
