@@ -1,10 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Reply } from '../../plugin/plugin.ts';
 import { messageOf } from '../errors.ts';
 import type { RunRecord, Worktree } from '../runs/run.ts';
-import { claimOf, exitedAt, touchStarting } from '../runs/run-files.ts';
+import {
+  claimOf,
+  exitedAt,
+  startedAt,
+  touchStarting
+} from '../runs/run-files.ts';
 import { remove, temporaryName } from '../state/files/atomic-file.ts';
 import { ensureDirectory } from '../state/files/directories.ts';
 import { attributeChanges, attributionNote } from './attribution.ts';
@@ -21,6 +26,7 @@ import {
   concurrentWritersOf,
   noteConcurrentWriters
 } from './concurrent-writers.ts';
+import { writersElsewhere } from './other-workspaces.ts';
 import {
   createBelow,
   enterWorktree,
@@ -232,7 +238,7 @@ export class ChangeTracker {
       );
       if (!found) return;
       const hasChanges = found.files.length > 0;
-      const others = hasChanges ? concurrentWritersOf(record, this.#with) : [];
+      const others = hasChanges ? this.#othersOf(record, directory) : [];
       const attributed = await attributeChanges(found.files, record, others, {
         ...this.#with,
         editsOf: (of) =>
@@ -259,6 +265,19 @@ export class ChangeTracker {
       if (!changesOf(directory)) keepNote(directory, messageOf(error));
     } finally {
       releaseComparison(directory);
+    }
+  }
+
+  /** Other agents and workers that may have changed the same files. */
+  #othersOf(record: RunRecord, directory: string): string[] {
+    const here = concurrentWritersOf(record, this.#with);
+    const since = snapshotAt(directory) ?? startedAt(directory)?.getTime();
+    if (since === undefined) return here;
+    try {
+      return [...here, ...writersElsewhere(record, since, this.#with)];
+    } catch {
+      // A damaged record of another workspace does not affect this run.
+      return here;
     }
   }
 
@@ -303,6 +322,12 @@ function lateNote(directory: string): string | undefined {
 
 function shadowOf(directory: string): string {
   return join(directory, 'before');
+}
+
+/** When the snapshot began; undefined where the file system does not say. */
+function snapshotAt(directory: string): number | undefined {
+  const path = shadowOf(directory);
+  return statSync(path, { throwIfNoEntry: false })?.birthtimeMs || undefined;
 }
 
 async function removeSnapshot(directory: string): Promise<void> {

@@ -135,7 +135,7 @@ function concurrentRuns(
 }
 
 /** A worktree is compared alone, any other directory with its repository. */
-function haveSameFiles(
+export function haveSameFiles(
   one: Writer,
   other: Writer,
   { topOf }: Repositories
@@ -151,6 +151,6 @@ export function mayWrite({ access, enforcement }: Writer): boolean {
 }
 
 /** Whether one directory is or contains the other. */
-function overlap(a: string, b: string): boolean {
+export function overlap(a: string, b: string): boolean {
   return isInside(a, b) || isInside(b, a);
 }
