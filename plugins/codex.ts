@@ -130,7 +130,10 @@ function readItem(before: Reply, moment: string, item: Fields): Reply {
   // An item of this type is only a warning, such as about the connection.
   if (item.type === 'error') return withProgress(before, text(item.message));
   const { retrying: _, ...rest } = before;
-  const reply = withCall(rest, text(item.type), reported);
+  // A patch that failed may have been applied in part.
+  const isPartial = item.type === 'file_change' && item.status === 'failed';
+  const call = isPartial ? 'failed file_change' : text(item.type);
+  const reply = withCall(rest, call, reported);
   switch (item.type) {
     case 'agent_message': {
       const said = item.text;

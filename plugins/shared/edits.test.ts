@@ -41,6 +41,19 @@ test.each([
   expect(editsIn(engine, 'write-denied')?.paths).toEqual([]);
 });
 
+test('a patch of Codex that failed may have changed files', () => {
+  const item = { type: 'file_change', status: 'failed', changes: [] };
+  const events = [
+    { type: 'thread.started', thread_id: 'x' },
+    { type: 'item.completed', item }
+  ];
+  const begun: Reply = { text: '', finished: false };
+  expect(events.reduce<Reply>(codex.read, begun).edits).toEqual({
+    paths: [],
+    isAll: false
+  });
+});
+
 test('a list of a thousand files is complete, and a longer one is not', () => {
   const begun = reportingEdits<Reply>({ text: '', finished: false });
   const paths = Array.from({ length: 1001 }, (_, index) => `${index}`);

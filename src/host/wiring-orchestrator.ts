@@ -2,7 +2,10 @@ import { createTerminal } from '../adapters/tmux/tmux.ts';
 import type { Config } from '../config/config.ts';
 import { heartbeatOf, serverCommand } from '../config/orchestrator.ts';
 import type { WorkerAtWork } from '../core/changes/concurrent-writers.ts';
-import type { EngineRegistry } from '../core/engines/engine-registry.ts';
+import {
+  type EngineRegistry,
+  enforcementOf
+} from '../core/engines/engine-registry.ts';
 import {
   Orchestrator,
   type OrchestratorParts
@@ -25,6 +28,7 @@ interface OrchestratorContext {
   admission: OrchestratorParts['admission'];
   origin: OrchestratorParts['origin'];
   newId: () => string;
+  enter: OrchestratorParts['enter'];
 }
 
 /** Connects the parts that create workers and follow them. */
@@ -58,15 +62,24 @@ export function wireOrchestrator(config: Config, context: OrchestratorContext) {
     admission: context.admission,
     origin: context.origin,
     newId: () => freeId(newId, store),
+    enter: context.enter,
     onProblem: logProblem
   });
 }
 
 /** All recorded workers, which may write files in the directories of agents. */
-export function workersAtWork(store: WorkerStore): WorkerAtWork[] {
+export function workersAtWork(
+  store: WorkerStore,
+  registry: EngineRegistry
+): WorkerAtWork[] {
   return store.all().map(({ meta, log }) => {
     const { agent_id, cwd, access, created_at } = meta;
-    return { agent_id, cwd, access, created_at, isOver: isOver(log) };
+    const engine = registry.known(meta.engine);
+    const enforcement = engine ? enforcementOf(engine, access) : 'asked';
+    return {
+      ...{ agent_id, cwd, access, enforcement, created_at },
+      isOver: isOver(log)
+    };
   });
 }
 

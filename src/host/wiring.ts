@@ -95,7 +95,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
         store.directoryOf(record.agent_id),
         engineOf(record)
       ),
-    workers: () => workersAtWork(workerStore)
+    workers: () => workersAtWork(workerStore, registry)
   });
   const shared = {
     workspace,
@@ -236,7 +236,8 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     roles,
     admission,
     origin,
-    newId: () => store.newId(null)
+    newId: () => store.newId(null),
+    enter: (directory) => changeTracker.enter(directory)
   });
   const tidied = [store.drafts, ...Object.values(paths.views)];
   return {

@@ -98,8 +98,8 @@ export interface Reply {
   /**
    * Files that the engine reports to have changed with its own tools, absolute
    * or relative to its directory. An engine that reports them sets this at its
-   * first event, even if empty. The host uses it to attribute changes when
-   * several agents share a directory.
+   * first event, even if empty. If they are all and the engine has finished,
+   * the host lists no other files as changed by the agent.
    */
   edits?: {
     paths: string[];

@@ -23,18 +23,22 @@ import { whenFree } from './worktrees.ts';
  */
 export const removeUntouched: Repositories['removeUntouched'] = async (
   worktree,
+  cwd,
   signal
 ) => {
   const { path, branch, base, origin } = worktree;
+  const created = relative(path, cwd).split(sep).join('/');
   if (!existsSync(path)) return;
   // The agent may have pointed its `.git` file at another repository.
   const location = await locateRepository(path, signal, { withSettings: true });
-  if (!location || !(await isUntouched(worktree, location, signal))) return;
+  const isEmpty = (at: RepositoryLocation) =>
+    isUntouched(worktree, at, created, signal);
+  if (!location || !(await isEmpty(location))) return;
   const { aside, gone } = otherNames(path);
   await rename(path, aside);
   try {
     const moved = { ...location, top: aside };
-    if (await isUntouched(worktree, moved, signal)) await rename(aside, gone);
+    if (await isEmpty(moved)) await rename(aside, gone);
   } finally {
     if (existsSync(aside)) await rename(aside, path);
   }
@@ -61,12 +65,14 @@ function otherNames(path: string): { aside: string; gone: string } {
 
 /**
  * Whether a worktree is on its branch and its first commit, has never been
- * elsewhere, and holds no file that the commit does not have.
+ * elsewhere, and holds no file or folder that the commit does not have.
  * @param location the current paths of the worktree and of its git directory
+ * @param created the path below the top of a folder that may be there besides
  */
 async function isUntouched(
   { branch, base }: Worktree,
   location: RepositoryLocation,
+  created: string,
   signal: AbortSignal
 ): Promise<boolean> {
   const { top, gitDir } = location;
@@ -93,32 +99,48 @@ async function isUntouched(
     moves.split('\n').every((move) => move === '' || move === base) &&
     status === '' &&
     !traces &&
-    !(await holdsUntracked(call))
+    !(await holdsUntracked(call, created))
   );
 }
 
 /**
- * Whether a worktree holds files that `git status` never shows: files in place
- * of a submodule, and repositories inside tracked folders. Empty folders do not
- * count, because one may have been created as the agent's working directory.
+ * Whether a worktree holds what `git status` never shows: empty folders, files
+ * in place of a submodule, and repositories inside tracked folders.
  */
-async function holdsUntracked(call: GitCall) {
+async function holdsUntracked(call: GitCall, created: string) {
   const entries = await git(['ls-files', '-z', '--stage'], call);
-  const tracked = new Set(['.git']);
-  for (const entry of entries.toString('latin1').split('\0'))
-    if (!entry.startsWith(gitlink))
-      tracked.add(entry.slice(entry.indexOf('\t') + 1));
-  const folders = [''];
-  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+  const files = new Set(['.git']);
+  const folders = new Set<string>();
+  const addFolder = (path: string) => {
+    for (let at = path; at !== '' && !folders.has(at); at = above(at))
+      folders.add(at);
+  };
+  // As bytes, like the names in git's output.
+  addFolder(Buffer.from(created).toString('latin1'));
+  for (const entry of entries.toString('latin1').split('\0')) {
+    const path = entry.slice(entry.indexOf('\t') + 1);
+    // Git creates an empty folder for a submodule.
+    const isLink = entry.startsWith(gitlink);
+    addFolder(isLink ? path : above(path));
+    if (!isLink) files.add(path);
+  }
+  const unread = [''];
+  for (let at = unread.pop(); at !== undefined; at = unread.pop()) {
     const path = absolute(call.cwd, at);
     const options = { withFileTypes: true, encoding: 'latin1' } as const;
     for (const found of await readdir(path, options)) {
       const name = `${at}${found.name}`;
-      if (found.isDirectory()) folders.push(`${name}/`);
-      else if (!tracked.has(name)) return true;
+      const isFolder = found.isDirectory();
+      if (!(isFolder ? folders : files).has(name)) return true;
+      if (isFolder) unread.push(`${name}/`);
     }
   }
   return false;
+}
+
+/** The folder of a path, and '' for a path without one. */
+function above(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
 
 /** Files of a git directory that every worktree has, or that hold no work. */

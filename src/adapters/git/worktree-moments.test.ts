@@ -145,7 +145,7 @@ describe('a worktree that has no changes at the first look', () => {
 
   test('stays, when a file is written just before it is set aside', async () => {
     justBefore('rename', '/a.aside', () => writeFileSync(file(), 'x'));
-    await removeUntouched(one, signal);
+    await removeUntouched(one, one.path, signal);
     expect(readFileSync(file(), 'utf8')).toBe('x');
     expect(existsSync(`${one.path}.aside`)).toBe(false);
     expect(branches()).toContain(one.branch);
@@ -155,7 +155,9 @@ describe('a worktree that has no changes at the first look', () => {
     const entry = join(project.path, '.git/worktrees/a');
     const away = join(project.home, 'entry');
     justBefore('rename', '/a.aside', () => renameSync(entry, away));
-    await expect(removeUntouched(one, signal)).rejects.toThrow(GitError);
+    await expect(removeUntouched(one, one.path, signal)).rejects.toThrow(
+      GitError
+    );
     renameSync(away, entry);
     expect(gitIn(one.path, 'status', '--porcelain')).toBe('');
     expect(existsSync(`${one.path}.aside`)).toBe(false);
@@ -167,13 +169,15 @@ describe('a worktree that has no changes at the first look', () => {
     justBefore('rename', '/a.gone', () => {
       project.git('update-ref', `refs/heads/${one.branch}`, later);
     });
-    await expect(removeUntouched(one, signal)).rejects.toThrow(GitError);
+    await expect(removeUntouched(one, one.path, signal)).rejects.toThrow(
+      GitError
+    );
     expect(tipOf(one.branch)).toBe(later);
     expect(existsSync(one.path)).toBe(false);
   });
 
   test('leaves no entry in git when it is removed', async () => {
-    await removeUntouched(one, signal);
+    await removeUntouched(one, one.path, signal);
     const listed = project.git('worktree', 'list').trim().split('\n');
     expect(listed).toHaveLength(1);
     expect(existsSync(`${one.path}.gone`)).toBe(false);

@@ -1,5 +1,6 @@
 import {
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -88,7 +89,7 @@ describe('a worktree', () => {
 
   test.each([
     ['created', (one: Worktree) => addWorktree(one, signal)],
-    ['removed', (one: Worktree) => removeUntouched(one, signal)]
+    ['removed', (one: Worktree) => removeUntouched(one, one.path, signal)]
   ])('is %s while another process is creating one', async (what, act) => {
     const other = await added('other');
     const one = what === 'created' ? await worktree() : await added();
@@ -141,10 +142,10 @@ describe('a worktree', () => {
 describe('removing a worktree', () => {
   test('removes its branch too, when nothing happened in it', async () => {
     const one = await added();
-    await removeUntouched(one, signal);
+    await removeUntouched(one, one.path, signal);
     expect(existsSync(one.path)).toBe(false);
     expect(branches()).toEqual(['main']);
-    await removeUntouched(one, signal);
+    await removeUntouched(one, one.path, signal);
   });
 
   test('also works where git gave it copies of settings', async () => {
@@ -153,7 +154,7 @@ describe('removing a worktree', () => {
     project.git('sparse-checkout', 'set', '--cone', 'sub');
     const one = await added();
     gitIn(one.path, 'status');
-    await removeUntouched(one, signal);
+    await removeUntouched(one, one.path, signal);
     expect(existsSync(one.path)).toBe(false);
   });
 
@@ -189,6 +190,11 @@ describe('removing a worktree', () => {
       (path) => {
         writeFileSync(join(path, 'lib/new.c'), 'x');
       }
+    ],
+    ['an empty folder', (path) => mkdirSync(join(path, 'empty'))],
+    [
+      'an empty folder where a submodule would be',
+      (path) => mkdirSync(join(path, 'lib/empty'))
     ],
     [
       'a repository in a folder of the project',
@@ -249,7 +255,7 @@ describe('removing a worktree', () => {
     project.git(...author.split(' '), 'commit', '--quiet', '-m', 'both');
     const one = await added();
     change(one.path);
-    await removeUntouched(one, signal);
+    await removeUntouched(one, one.path, signal);
     expect(existsSync(one.path)).toBe(true);
     expect(readdirSync(join(one.path, '..'))).toEqual(['a']);
     expect(branches()).toContain('troupe/a');

@@ -1,12 +1,18 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Reply } from '../../plugin/plugin.ts';
 import { messageOf } from '../errors.ts';
 import type { RunRecord, Worktree } from '../runs/run.ts';
-import { claimOf, exitedAt, touchStarting } from '../runs/run-files.ts';
+import {
+  claimOf,
+  exitedAt,
+  startedAt,
+  touchStarting
+} from '../runs/run-files.ts';
 import { remove, temporaryName } from '../state/files/atomic-file.ts';
 import { ensureDirectory } from '../state/files/directories.ts';
+import { attributeChanges, attributionNote } from './attribution.ts';
 import {
   awaitComparison,
   changesOf,
@@ -16,14 +22,14 @@ import {
   settlePatch
 } from './change-file.ts';
 import {
-  attributeChanges,
   type ConcurrentWritersDependencies,
   concurrentWritersOf,
-  noteConcurrentWriters,
-  otherWritersNote
+  noteConcurrentWriters
 } from './concurrent-writers.ts';
+import { writersElsewhere } from './other-workspaces.ts';
 import {
   createBelow,
+  enterWorktree,
   removeUnused,
   restoreWorktree,
   reuseWorktree
@@ -74,11 +80,23 @@ export class ChangeTracker {
   prepare(record: RunRecord): Promise<void> | undefined {
     const { cwd, kind, worktree } = record;
     if (kind !== 'cli') return undefined;
-    if (!worktree && !this.#with.repositories.topOf(cwd)) return undefined;
-    return this.#prepare(record);
+    const entering = worktree ? undefined : this.enter(cwd);
+    const isSeen = worktree ?? entering ?? this.#with.repositories.topOf(cwd);
+    return isSeen ? this.#prepare(record, entering) : undefined;
   }
 
-  async #prepare(record: RunRecord): Promise<void> {
+  /**
+   * Called before an agent or a worker starts in an existing directory, once it
+   * is recorded: the directory may lie in a worktree that is being removed.
+   */
+  enter(cwd: string): Promise<void> | undefined {
+    return enterWorktree(this.#with.workspace, cwd, this.#with);
+  }
+
+  async #prepare(
+    record: RunRecord,
+    entering: Promise<void> | undefined
+  ): Promise<void> {
     const directory = this.#with.store.directoryOf(record.agent_id);
     const cancellation = new AbortController();
     // Keeps the agent's slot, however long git takes.
@@ -88,6 +106,7 @@ export class ChangeTracker {
         cancellation.abort(new Error('it was canceled'));
     }, renewMs);
     try {
+      await entering;
       if (record.worktree) await this.#addWorktree(record, record.worktree);
       await this.#takeSnapshot(record, directory, cancellation.signal);
     } finally {
@@ -218,8 +237,8 @@ export class ChangeTracker {
         repositories.compare(this.#viewOf(record, directory), patch, signal)
       );
       if (!found) return;
-      const others =
-        found.files.length > 0 ? concurrentWritersOf(record, this.#with) : [];
+      const hasChanges = found.files.length > 0;
+      const others = hasChanges ? this.#othersOf(record, directory) : [];
       const attributed = await attributeChanges(found.files, record, others, {
         ...this.#with,
         editsOf: (of) =>
@@ -227,14 +246,17 @@ export class ChangeTracker {
       });
       const { files } = attributed;
       const total = files.length;
-      if (total === 0) remove(patch);
-      const shared = otherWritersNote(others, attributed);
-      const note = [shared, found.unseen, late].filter(Boolean).join(' ');
+      // An isolated agent's patch has all changes of its worktree.
+      const hasPatch =
+        total > 0 || (record.worktree !== undefined && hasChanges);
+      if (!hasPatch) remove(patch);
+      const whose = attributionNote(others, attributed, hasPatch);
+      const note = [whose, found.unseen, late].filter(Boolean).join(' ');
       keepChanges(directory, {
         v: 1,
         files: files.slice(0, mostFiles),
         total,
-        patch: total > 0 ? basename(patch) : null,
+        patch: hasPatch ? basename(patch) : null,
         ...(note === '' ? {} : { note })
       });
     } catch (error) {
@@ -243,6 +265,19 @@ export class ChangeTracker {
       if (!changesOf(directory)) keepNote(directory, messageOf(error));
     } finally {
       releaseComparison(directory);
+    }
+  }
+
+  /** Other agents and workers that may have changed the same files. */
+  #othersOf(record: RunRecord, directory: string): string[] {
+    const here = concurrentWritersOf(record, this.#with);
+    const since = snapshotAt(directory) ?? startedAt(directory)?.getTime();
+    if (since === undefined) return here;
+    try {
+      return [...here, ...writersElsewhere(record, since, this.#with)];
+    } catch {
+      // A damaged record of another workspace does not affect this run.
+      return here;
     }
   }
 
@@ -287,6 +322,12 @@ function lateNote(directory: string): string | undefined {
 
 function shadowOf(directory: string): string {
   return join(directory, 'before');
+}
+
+/** When the snapshot began; undefined where the file system does not say. */
+function snapshotAt(directory: string): number | undefined {
+  const path = shadowOf(directory);
+  return statSync(path, { throwIfNoEntry: false })?.birthtimeMs || undefined;
 }
 
 async function removeSnapshot(directory: string): Promise<void> {

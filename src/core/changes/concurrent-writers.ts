@@ -1,6 +1,3 @@
-import { realpathSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import type { Reply } from '../../plugin/plugin.ts';
 import { isInside } from '../paths/troupe-home.ts';
 import type { Processes } from '../runs/ports.ts';
 import type { RunRecord } from '../runs/run.ts';
@@ -9,13 +6,16 @@ import { type LiveState, liveStateOf } from '../runs/run-state.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { changesOf } from './change-file.ts';
 import { worksIn } from './own-worktree.ts';
-import type { FileChange, Repositories } from './ports.ts';
+import type { Repositories } from './ports.ts';
 
 /**
  * An agent or worker that may write to files. Two of them have the same files
  * if one comparison covers the directories of both.
  */
-type Writer = Pick<RunRecord, 'agent_id' | 'cwd' | 'access' | 'worktree'>;
+type Writer = Pick<
+  RunRecord,
+  'agent_id' | 'cwd' | 'access' | 'enforcement' | 'worktree'
+>;
 
 /** A worker, for which there is no run record. */
 export interface WorkerAtWork extends Writer {
@@ -55,6 +55,8 @@ export async function warnOfOtherWriters(
     ({ run, state }) =>
       (state === 'queued' || state === 'running') &&
       mayWrite(run) &&
+      // Agents that are only asked to read cause no warning for each other.
+      (record.access !== 'read' || run.access !== 'read') &&
       overlap(run.cwd, directory) &&
       (squadId === undefined || run.squad?.squadId !== squadId)
   );
@@ -133,7 +135,7 @@ function concurrentRuns(
 }
 
 /** A worktree is compared alone, any other directory with its repository. */
-function haveSameFiles(
+export function haveSameFiles(
   one: Writer,
   other: Writer,
   { topOf }: Repositories
@@ -143,97 +145,12 @@ function haveSameFiles(
   return overlap(topOf(one.cwd) ?? one.cwd, topOf(other.cwd) ?? other.cwd);
 }
 
-function mayWrite({ access }: Writer): boolean {
-  return access !== 'read';
+/** An agent that is only asked to read may write nevertheless. */
+export function mayWrite({ access, enforcement }: Writer): boolean {
+  return access !== 'read' || enforcement !== 'enforced';
 }
 
 /** Whether one directory is or contains the other. */
-function overlap(a: string, b: string): boolean {
+export function overlap(a: string, b: string): boolean {
   return isInside(a, b) || isInside(b, a);
-}
-
-interface Attributed {
-  files: FileChange[];
-  /** Number of omitted files, which this agent cannot have changed. */
-  leftOut: number;
-}
-
-interface AttributionDependencies {
-  workspace: string;
-  store: RunStore;
-  /** The edits that an agent's engine reported; undefined for none. */
-  editsOf: (record: RunRecord) => Promise<Reply['edits']>;
-}
-
-/**
- * Selects the files that an agent can have changed from the files that changed
- * while several agents had them. A file that its engine reports as edited is
- * its own. If its engine reports all edits, a file that only another agent's
- * engine reports is omitted. All other files are marked as shared.
- */
-export async function attributeChanges(
-  files: FileChange[],
-  record: RunRecord,
-  otherIds: string[],
-  dependencies: AttributionDependencies
-): Promise<Attributed> {
-  if (otherIds.length === 0) return { files, leftOut: 0 };
-  if (record.access === 'read' && record.enforcement === 'enforced')
-    return { files: [], leftOut: files.length };
-  const own = await editedBy(record, dependencies);
-  const isOwn = ({ path }: FileChange) => own?.paths.has(path) === true;
-  const isUnsure = files.some((file) => !isOwn(file));
-  const theirs = new Set<string>();
-  if (own?.isAll && isUnsure)
-    for (const id of otherIds) {
-      const other = dependencies.store.recordOf(id);
-      const edited = other && (await editedBy(other, dependencies));
-      for (const path of edited?.paths ?? []) theirs.add(path);
-    }
-  const kept = files.filter((file) => isOwn(file) || !theirs.has(file.path));
-  return {
-    files: kept.map((file) =>
-      isOwn(file) ? file : { ...file, shared: true as const }
-    ),
-    leftOut: files.length - kept.length
-  };
-}
-
-async function editedBy(
-  record: RunRecord,
-  { workspace, editsOf }: AttributionDependencies
-): Promise<{ paths: Set<string>; isAll: boolean } | undefined> {
-  const edits = await editsOf(record).catch(() => undefined);
-  if (!edits) return undefined;
-  const paths = edits.paths.map((path) => {
-    const file = realPathOf(resolve(record.cwd, path));
-    return relative(workspace, file).split(sep).join('/');
-  });
-  return { paths: new Set(paths), isAll: edits.isAll };
-}
-
-/** Resolves only the directory: the file may be gone, or be a changed link. */
-function realPathOf(file: string): string {
-  try {
-    return join(realpathSync(dirname(file)), basename(file));
-  } catch {
-    return file;
-  }
-}
-
-/** A sentence about other agents with the same files; undefined for none. */
-export function otherWritersNote(
-  ids: string[],
-  { files: { length: total }, leftOut }: Attributed
-): string | undefined {
-  if (ids.length === 0) return undefined;
-  const more = ids.length > 5 ? ` and ${ids.length - 5} more` : '';
-  const named = `${ids.slice(0, 5).join(', ')}${more}`;
-  const files = leftOut === 1 ? '1 file' : `${leftOut} files`;
-  const where = total > 0 ? ', but in the diff' : '';
-  const omitted =
-    leftOut > 0
-      ? ` Not listed${where}: ${files} that this one cannot have changed.`
-      : '';
-  return `Also at work in the same files meanwhile: ${named}. What they may have changed is marked as shared.${omitted}`;
 }

@@ -26,6 +26,7 @@ import { RunStore } from '../runs/run-store.ts';
 import { FileLock } from '../state/locks/file-lock.ts';
 import {
   createBelow,
+  enterWorktree,
   removeUnused,
   restoreWorktree,
   reuseWorktree
@@ -55,7 +56,7 @@ beforeEach(async () => {
   store = new RunStore(workspace.record);
   const { top, head } = await repositories.originOf(workspace.path, signal);
   worktree = {
-    path: join(workspace.home, first),
+    path: join(workspace.paths.shared.worktrees, first),
     branch: `troupe/${first}`,
     base: head,
     origin: top
@@ -65,7 +66,10 @@ beforeEach(async () => {
   store.create(record, 'x', 'x');
 });
 
-const dependencies = () => ({ repositories, store, processes });
+const dependencies = () => ({
+  ...{ repositories, store, processes },
+  workers: () => []
+});
 const remove = (limit = signal) =>
   removeUnused(record, worktree, dependencies(), limit);
 
@@ -144,6 +148,13 @@ describe('while another process removes a worktree,', () => {
   test.each([
     ['an agent that reuses it', () => reuseWorktree(later(), dependencies())],
     [
+      'an agent that starts in a directory of it',
+      async () => {
+        const cwd = join(worktree.path, 'folder');
+        await enterWorktree(workspace.path, cwd, dependencies());
+      }
+    ],
+    [
       'a process that restores it',
       () => restoreWorktree(worktree, dependencies())
     ],
@@ -179,4 +190,11 @@ test('a directory is created below a worktree, and not where a link leads out of
       expect.objectContaining({ code: 'cwd_outside' })
     );
   expect(readdirSync(outside)).toEqual([]);
+});
+
+test('only a directory in the worktree of an agent is in one', () => {
+  const { path } = worktree;
+  const folders = [workspace.path, join(path, '..'), join(path, '../notes')];
+  for (const cwd of [...folders, `${path}.aside`])
+    expect(enterWorktree(workspace.path, cwd, dependencies())).toBeUndefined();
 });

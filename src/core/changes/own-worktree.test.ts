@@ -12,6 +12,7 @@ import {
 import { createProcesses } from '../../adapters/child-process/processes.ts';
 import { createRepositories } from '../../adapters/git/repositories.ts';
 import { RunStore } from '../runs/run-store.ts';
+import type { WorkerAtWork } from './concurrent-writers.ts';
 import { removeUnused } from './own-worktree.ts';
 
 const signal = new AbortController().signal;
@@ -26,7 +27,7 @@ beforeEach(() => {
 
 afterEach(() => workspace.remove());
 
-test('a worktree stays while another agent works in it', async () => {
+test('a worktree stays while another agent or a worker works in it', async () => {
   const store = new RunStore(workspace.record);
   const { top, head } = await repositories.originOf(workspace.path, signal);
   const worktree = {
@@ -39,11 +40,27 @@ test('a worktree stays while another agent works in it', async () => {
   const first = recordWith({ worktree });
   const second = recordWith({ agent_id: '0badbeef', worktree });
   for (const record of [first, second]) store.create(record, 'x', 'x');
-  const dependencies = { repositories, store, processes };
+  const workers: WorkerAtWork[] = [];
+  const dependencies = {
+    repositories,
+    store,
+    processes,
+    workers: () => workers
+  };
   const remove = () => removeUnused(first, worktree, dependencies, signal);
   await remove();
   expect(existsSync(worktree.path)).toBe(true);
   store.end(second.agent_id, outcomeWith());
+  const { agent_id, access, enforcement, created_at } = second;
+  const worker = {
+    ...{ agent_id, access, enforcement, created_at },
+    cwd: worktree.path,
+    isOver: false
+  };
+  workers.push(worker);
+  await remove();
+  expect(existsSync(worktree.path)).toBe(true);
+  worker.isOver = true;
   await remove();
   expect(existsSync(worktree.path)).toBe(false);
 });

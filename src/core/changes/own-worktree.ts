@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { HostError, messageOf } from '../errors.ts';
 import { isInside } from '../paths/troupe-home.ts';
 import { resolveDirectory } from '../runs/admission/containment.ts';
 import type { Processes } from '../runs/ports.ts';
-import type { RunRecord, Worktree } from '../runs/run.ts';
+import { isAgentId, type RunRecord, type Worktree } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { FileLock } from '../state/locks/file-lock.ts';
 import type { Repositories } from './ports.ts';
@@ -50,7 +50,7 @@ export async function isolated(
         'Leave isolate out, or make it a git repository with a commit (git init, git add, git commit).'
       );
     });
-  const path = join(settings.workspace, '.agents', 'worktrees', id);
+  const path = join(worktreesIn(settings.workspace), id);
   return {
     ...record,
     cwd: join(path, relative(top, cwd)),
@@ -77,6 +77,10 @@ interface WorktreeDependencies {
   processes: Processes;
 }
 
+interface RemovalDependencies extends WorktreeDependencies {
+  workers: () => (Pick<RunRecord, 'cwd'> & { isOver: boolean })[];
+}
+
 /**
  * Called before an agent reuses the worktree of an earlier agent: waits for a
  * removal in progress. A later removal finds this agent's record and stops.
@@ -90,9 +94,31 @@ export async function reuseWorktree(
   await restoreWorktree(worktree, dependencies);
 }
 
+/**
+ * Called before an agent or a worker without a worktree starts, after its
+ * record is written: if its directory lies in the worktree of another agent,
+ * waits for a removal in progress. A later removal finds the record and stops.
+ * Returns undefined for any other directory.
+ * @throws HostError `state_locked` if the removal takes too long
+ */
+export function enterWorktree(
+  workspace: string,
+  cwd: string,
+  dependencies: WorktreeDependencies
+): Promise<void> | undefined {
+  const worktrees = worktreesIn(workspace);
+  const [name = ''] = relative(worktrees, cwd).split(sep);
+  if (!isAgentId(name)) return undefined;
+  return restoreWorktree({ path: join(worktrees, name) }, dependencies);
+}
+
+function worktreesIn(workspace: string): string {
+  return join(workspace, '.agents', 'worktrees');
+}
+
 /** Restores a worktree that a killed server had set aside for removal. */
 export function restoreWorktree(
-  worktree: Worktree,
+  worktree: Pick<Worktree, 'path'>,
   dependencies: WorktreeDependencies
 ): Promise<void> {
   return withLock(worktree, dependencies, () =>
@@ -100,22 +126,27 @@ export function restoreWorktree(
   );
 }
 
-/** Removes an agent's worktree if it has no changes and no agent needs it. */
+/**
+ * Removes an agent's worktree if it has no changes and no other agent or worker
+ * needs it.
+ */
 export function removeUnused(
-  { agent_id: id }: RunRecord,
+  { agent_id: id, cwd }: RunRecord,
   worktree: Worktree,
-  dependencies: WorktreeDependencies,
+  dependencies: RemovalDependencies,
   signal: AbortSignal
 ): Promise<void> {
-  const { repositories, store } = dependencies;
+  const { repositories, store, workers } = dependencies;
+  const hasWorker = () =>
+    workers().some((worker) => !worker.isOver && worksIn(worker, worktree));
   const isNeededBy = (otherId: string) => {
     const other = otherId === id ? undefined : store.recordOf(otherId);
     return other && worksIn(other, worktree) && !store.hasOutcome(otherId);
   };
   return withLock(worktree, dependencies, async () => {
     await repositories.putBackWorktree(worktree);
-    if (!store.openIds().some(isNeededBy))
-      await repositories.removeUntouched(worktree, signal);
+    if (!store.openIds().some(isNeededBy) && !hasWorker())
+      await repositories.removeUntouched(worktree, cwd, signal);
   });
 }
 
@@ -129,7 +160,7 @@ export function worksIn(
 
 /** Runs work under the lock of a worktree. */
 async function withLock(
-  { path }: Worktree,
+  { path }: Pick<Worktree, 'path'>,
   { store, processes }: WorktreeDependencies,
   work: () => Promise<void>
 ): Promise<void> {

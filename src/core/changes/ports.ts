@@ -73,10 +73,16 @@ export interface Repositories {
   /** Creates a worktree, or uses the existing one. */
   addWorktree(worktree: Worktree, signal: AbortSignal): Promise<void>;
   /**
-   * Removes a worktree and its branch if the worktree is unchanged. Callers run
-   * one removal of a worktree at a time, and none while an agent works in it.
+   * Removes a worktree and its branch if nothing was written in it, not even an
+   * empty folder. Callers run one removal of a worktree at a time, and none
+   * while an agent works in it.
+   * @param cwd a directory that was created in it for its agent
    */
-  removeUntouched(worktree: Worktree, signal: AbortSignal): Promise<void>;
+  removeUntouched(
+    worktree: Worktree,
+    cwd: string,
+    signal: AbortSignal
+  ): Promise<void>;
   /** Restores a worktree if a killed process left its removal incomplete. */
-  putBackWorktree(worktree: Worktree): Promise<void>;
+  putBackWorktree(worktree: Pick<Worktree, 'path'>): Promise<void>;
 }

@@ -76,8 +76,8 @@ export class Orchestrator {
    * @throws HostError `not_ready` with the last lines of its screen, and
    *   `depth_limit`, `spawn_rate`, `unknown_engine`, `not_a_worker`,
    *   `not_installed`, `cwd_outside`, `cwd_missing`, `window_full`,
-   *   `no_terminal`, `terminal_failed`, `storage_full`, `storage_unwritable`:
-   *   then nothing is left running
+   *   `no_terminal`, `terminal_failed`, `storage_full`, `storage_unwritable`,
+   *   `state_locked`: then nothing is left running
    */
   async create(request: CreateWorker): Promise<Worker> {
     const creating = this.#create(request);
@@ -243,6 +243,7 @@ export class Orchestrator {
     const worker = await this.#recordNew(input);
     admission.count();
     try {
+      await this.#with.enter(worker.meta.cwd);
       if (this.#isClosed) throw notReady(worker.meta, serverEnded, []);
       await program.start(worker, 1);
     } catch (error) {

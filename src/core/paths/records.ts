@@ -150,13 +150,21 @@ interface KnownRecord {
 
 /** Records whose workspace no longer exists. */
 export function orphansIn(home: string): KnownRecord[] {
-  const directory = join(home, 'workspaces');
+  const known = recordsIn(join(home, 'workspaces'));
+  return known.filter(({ workspace }) => !existsSync(workspace));
+}
+
+/** The user's records for other workspaces than that of the given record. */
+export function otherRecords(record: string): KnownRecord[] {
+  return recordsIn(dirname(record)).filter(({ path }) => path !== record);
+}
+
+function recordsIn(directory: string): KnownRecord[] {
   return namesIn(directory).flatMap((name) => {
     const path = join(directory, name);
     if (!isRealDirectory(path)) return [];
     const facts = factsOf(join(path, 'workspace.json'));
-    if (!facts || existsSync(facts.workspace)) return [];
-    return [{ path, workspace: facts.workspace }];
+    return facts ? [{ path, workspace: facts.workspace }] : [];
   });
 }
 

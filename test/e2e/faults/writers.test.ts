@@ -45,6 +45,12 @@ function spawn(
   return server.call('spawn_shell', { prompt, ...more });
 }
 
+/** An agent whose engine keeps it from writing. */
+function spawnReader(server: McpClient): Promise<ToolResult> {
+  const input = { prompt: 'say ok', access: 'read' };
+  return server.call('spawn_rehearsal', input);
+}
+
 async function resultOf({ data }: ToolResult) {
   const agent_ids = [String(data.agent_id)];
   const input = { agent_ids, timeout: 60 };
@@ -74,7 +80,7 @@ describe('an agent that may write where another one does', () => {
     const other = await spawn(one, 'sleep 60');
     const clean = await spawn(two, 'sleep 60', { isolate });
     workspace.write('draft.txt', 'not committed\n');
-    const reader = await spawn(two, 'echo ok', { access: 'read' });
+    const reader = await spawnReader(two);
     const isolated = await spawn(two, 'echo ok', { isolate });
     await one.call('cancel_agent', { agent_id: other.data.agent_id });
     const alone = await spawn(two, 'echo ok');
@@ -93,7 +99,7 @@ test('agents that shared the files are named in the note of each', async () => {
   await until('it is at work', () => existsSync(join(workspace.path, 'a.txt')));
   const short = await spawn(two, 'echo x >b.txt; echo ok');
   const { files_changed_note: note } = await resultOf(short);
-  const reader = await spawn(two, 'echo ok', { access: 'read' });
+  const reader = await spawnReader(two);
   expect(note).toMatch(/^Also at work in the same files meanwhile: /);
   expect(note).toContain(other.data.agent_id);
   expect(await resultOf(reader)).not.toHaveProperty('files_changed_note');

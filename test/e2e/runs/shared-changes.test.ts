@@ -1,6 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  done,
+  edit,
+  editor,
+  own,
+  shared,
+  write
+} from '../../kit/agents/editor.ts';
 import { until } from '../../kit/judges/until.ts';
 import { runCommand } from '../../kit/servers/command-line.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
@@ -17,24 +25,6 @@ import {
 let workspace: GitWorkspace;
 let one: McpClient;
 let two: McpClient;
-
-/** Its prompt is a shell script that says which files it changed. */
-const editor = `export default {
-  kind: 'cli',
-  name: 'editor',
-  description: 'Runs its prompt.',
-  command: '/bin/sh',
-  args: () => ['-s'],
-  access: { read: 'enforced', write: 'asked', full: 'asked' },
-  read(reply, { edit, shell, text }) {
-    const { edits = { paths: [], isAll: true } } = reply;
-    const paths = edit ? [...edits.paths, edit] : edits.paths;
-    const isAll = edits.isAll && !shell;
-    const end = text ? { text, finished: true } : {};
-    return { ...reply, ...end, edits: { paths, isAll } };
-  }
-};
-`;
 
 beforeEach(async () => {
   workspace = createGitWorkspace();
@@ -61,17 +51,6 @@ afterEach(async () => {
 function awaits(name: string): string {
   return `until [ -e '${join(workspace.home, name)}' ]; do sleep 0.05; done`;
 }
-
-function write(name: string): string {
-  return `echo x >'${name}'`;
-}
-
-/** Changes a file and says so. */
-function edit(name: string): string {
-  return `${write(name)}; echo '{"edit":"${name}"}'`;
-}
-
-const done = `echo '{"text":"ok"}'`;
 
 async function spawn(
   server: McpClient,
@@ -102,9 +81,6 @@ function allow(name: string): void {
   workspace.write(`../home/${name}`, '');
 }
 
-const own = (path: string) => ({ path, added: 1, removed: 0 });
-const shared = (path: string) => ({ ...own(path), shared: true });
-
 describe('of agents whose engines say nothing of their edits', () => {
   test('every change is shared that another may have made', async () => {
     const before = await spawn(one, 'shell', [write('before.txt'), 'echo ok']);
@@ -126,6 +102,23 @@ describe('of agents whose engines say nothing of their edits', () => {
     expect((await resultOf(long)).files_changed).toEqual(both);
     const after = await spawn(one, 'shell', [write('c.txt'), 'echo ok']);
     expect((await resultOf(after)).files_changed).toEqual([own('c.txt')]);
+  });
+
+  test('one that is only asked to read may have changed files', async () => {
+    const parts = [write('a.txt'), awaits('end'), 'echo ok'];
+    const reader = await spawn(one, 'shell', parts, { access: 'read' });
+    await isThere('a.txt');
+    const { data } = await two.call('spawn_shell', {
+      prompt: `${write('b.txt')}; echo ok`
+    });
+    expect(data.message).toContain(
+      `Agent ${reader} (Shell) may be writing to the same files`
+    );
+    const writer = await resultOf(String(data.agent_id));
+    expect(writer.files_changed).toEqual([shared('b.txt')]);
+    allow('end');
+    const both = [shared('a.txt'), shared('b.txt')];
+    expect((await resultOf(reader)).files_changed).toEqual(both);
   });
 
   test('so are the changes of an agent that was started in the worktree of another', async () => {
@@ -188,17 +181,65 @@ describe('of agents whose engines say what they edit', () => {
     await resultOf(third);
     allow('end');
     const [one_, two_] = [await resultOf(first), await resultOf(second)];
-    expect(one_.files_changed).toEqual([own('a.txt'), shared('d.txt')]);
-    expect(one_.files_changed_total).toBe(2);
+    expect(one_.files_changed).toEqual([own('a.txt')]);
+    expect(one_.files_changed_total).toBe(1);
     expect(one_.files_changed_note).toContain(
-      ' Not listed, but in the diff: 2 files that this one cannot have changed.'
+      ' Not listed, but in the diff: 3 files that this one cannot have changed.'
     );
     const patch = readFileSync(String(one_.diff), 'utf8');
     for (const name of others) expect(patch).toContain(`+++ b/${name}`);
-    expect(two_.files_changed).toEqual([
-      own('b.txt'),
-      own('c.txt'),
-      shared('d.txt')
+    expect(two_.files_changed).toEqual([own('b.txt'), own('c.txt')]);
+  });
+
+  test('a file that both edit is shared', async () => {
+    const parts = [edit('a.txt'), edit('b.txt'), awaits('end'), done];
+    const first = await spawn(one, 'editor', parts);
+    await isThere('b.txt');
+    const second = await spawn(two, 'editor', [
+      `echo y >>b.txt; echo '{"edit":"b.txt"}'`,
+      done
+    ]);
+    expect((await resultOf(second)).files_changed).toEqual([shared('b.txt')]);
+    allow('end');
+    expect((await resultOf(first)).files_changed).toEqual([
+      own('a.txt'),
+      { path: 'b.txt', added: 2, removed: 0, shared: true }
+    ]);
+  });
+
+  test('what a person changes meanwhile is not listed', async () => {
+    const parts = [edit('a.txt'), awaits('end'), done];
+    const agent = await spawn(one, 'editor', parts);
+    await isThere('a.txt');
+    workspace.write('person.txt', 'x\n');
+    allow('end');
+    const result = await resultOf(agent);
+    expect(result.files_changed).toEqual([own('a.txt')]);
+    expect(result.files_changed_note).toBe(
+      'Not listed, but in the diff: 1 file that this one cannot have changed.'
+    );
+  });
+
+  test('an edit through a link is one of its file', async () => {
+    symlinkSync('readme.txt', join(workspace.path, 'link.txt'));
+    workspace.commit('link');
+    const agent = await spawn(one, 'editor', [
+      `echo x >>link.txt; echo '{"edit":"link.txt"}'`,
+      done
+    ]);
+    expect((await resultOf(agent)).files_changed).toEqual([own('readme.txt')]);
+  });
+
+  test('of one that is ended, every change may be its own', async () => {
+    const parts = [edit('a.txt'), write('b.txt'), awaits('end'), done];
+    const agent_id = await spawn(one, 'editor', parts);
+    await isThere('b.txt');
+    await one.call('cancel_agent', { agent_id });
+    const { data } = await one.call('wait_for_agents', {
+      agent_ids: [agent_id]
+    });
+    expect(data.results).toMatchObject([
+      { status: 'canceled', files_changed: [own('a.txt'), own('b.txt')] }
     ]);
   });
 
@@ -216,9 +257,25 @@ describe('of agents whose engines say what they edit', () => {
     ]);
   });
 
+  test('one that is held to reading has not changed what a person changes', async () => {
+    const access = { access: 'read' };
+    const parts = [write('../home/began'), awaits('end'), done];
+    const reader = await spawn(one, 'editor', parts, access);
+    await isThere('../home/began');
+    workspace.write('person.txt', 'x\n');
+    allow('end');
+    const result = await resultOf(reader);
+    expect(result.files_changed).toEqual([]);
+    expect(result.files_changed_note).toBe(
+      'Not listed: 1 file that this one cannot have changed.'
+    );
+  });
+
   test('one that is held to reading has changed nothing', async () => {
     const access = { access: 'read' };
-    const reader = await spawn(one, 'editor', [awaits('end'), done], access);
+    const parts = [write('../home/began'), awaits('end'), done];
+    const reader = await spawn(one, 'editor', parts, access);
+    await isThere('../home/began');
     const writer = await spawn(two, 'shell', [write('b.txt'), 'echo ok']);
     await resultOf(writer);
     allow('end');

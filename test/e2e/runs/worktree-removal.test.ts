@@ -9,6 +9,12 @@ import {
   type ToolResult
 } from '../../kit/servers/mcp-client.ts';
 import {
+  answerOf,
+  createdWorker,
+  enqueued,
+  taskEnd
+} from '../../kit/servers/orchestrator-calls.ts';
+import {
   createGitWorkspace,
   type GitWorkspace,
   gitIn
@@ -41,7 +47,11 @@ function stage(name: string): string {
 }
 
 /** `then` runs once, after the look at a worktree's files in that folder. */
-async function start(folder: string, then: string): Promise<void> {
+async function start(
+  folder: string,
+  then: string,
+  flags: string[] = []
+): Promise<void> {
   const git = execFileSync('sh', ['-c', 'command -v git']).toString().trim();
   const script = `#!/bin/sh
 ${git} "$@"
@@ -55,7 +65,7 @@ exit $code
 `;
   chmodSync(workspace.write('../home/slow-bin/git', script), 0o755);
   const PATH = [stage('slow-bin'), workspace.bin, process.env.PATH].join(':');
-  one = await startServer(workspace, { env: { PATH } });
+  one = await startServer(workspace, { env: { PATH }, flags });
   servers.push(one);
 }
 
@@ -190,4 +200,28 @@ test('a worktree stays while an agent that was started in it works there', async
     files_changed: [{ path: expect.stringContaining('notes.txt') }]
   });
   expectWhole(path);
+});
+
+test('a worktree stays while a worker is at work in it', async () => {
+  const engines = { rehearsal: true };
+  const orchestrator = { backend: 'process' };
+  const config = JSON.stringify({ engines, orchestrator });
+  workspace.write('.trouperc.json', config);
+  await start('', 'true', ['--toolsets', 'orchestrator,spawn,runs']);
+  const host = await one.call('spawn_rehearsal', {
+    prompt: 'hang',
+    isolate: 'worktree'
+  });
+  const id = String(host.data.agent_id);
+  const path = join(workspace.paths.shared.worktrees, id);
+  await until('the worktree', () => existsSync(join(path, 'readme.txt')));
+  const worker = await createdWorker(one, { engine: 'rehearsal', cwd: path });
+  await one.call('cancel_agent', { agent_id: id });
+  expect(await resultOf(one, host)).toMatchObject({ status: 'canceled' });
+  expect(existsSync(path)).toBe(true);
+  const { agent_id } = worker;
+  await enqueued(one, agent_id, 'a', 'write notes.txt hi');
+  await taskEnd(one, agent_id, 'a');
+  expectWhole(path);
+  await answerOf(one, 'agent_delete', { agent_id });
 });

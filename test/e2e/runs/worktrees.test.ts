@@ -120,6 +120,13 @@ describe('an isolated agent', () => {
     expect(branches()).toEqual(['main']);
   });
 
+  test('leaves nothing where it began in a folder that git does not know', async () => {
+    workspace.write('new/deep/x.txt', 'not committed\n');
+    const cwd = 'new/deep';
+    const { worktree } = await run('pwd', { isolate: 'worktree', cwd });
+    expect(worktree.removed).toBe(true);
+  });
+
   test('keeps a worktree that holds anything, be it ignored or committed empty', async () => {
     workspace.write('.gitignore', 'build/\n');
     workspace.commit('ignore');
@@ -154,7 +161,12 @@ describe('an isolated agent', () => {
         'Of submodules only their commits were compared.'
       );
     }
-    const { worktree } = await run('mkdir lib/empty; echo ok');
+    for (const folder of ['empty', 'sub/empty', 'lib/empty']) {
+      const { path, worktree } = await run(`mkdir ${folder}; echo ok`);
+      expect(existsSync(join(path, folder)), folder).toBe(true);
+      expect(worktree).not.toHaveProperty('removed');
+    }
+    const { worktree } = await run('echo ok');
     expect(worktree.removed).toBe(true);
   });
 
@@ -193,10 +205,14 @@ describe('an isolated agent', () => {
     const one = await resultOf(spawned);
     const two = await ask(one.agent_id, 'write b.txt hi');
     expect(two.worktree).toEqual(one.worktree);
-    expect(two.files_changed).toMatchObject([
-      { path: 'a.txt' },
-      { path: 'b.txt' }
+    const change = { added: 1, removed: 0 };
+    expect(two.files_changed).toEqual([
+      { path: 'a.txt', ...change, shared: true },
+      { path: 'b.txt', ...change }
     ]);
+    expect(two.files_changed_note).toBe(
+      `Earlier at work in this worktree: ${one.agent_id}. What they may have changed is marked as shared.`
+    );
     const { path, branch } = one.worktree as Record<string, string>;
     workspace.git('worktree', 'remove', '--force', path ?? '');
     workspace.git('branch', '-D', branch ?? '');

@@ -93,6 +93,7 @@ export async function openOffice(
         count: () => undefined
       },
       origin: { depth: 0 },
+      enter: () => undefined,
       newId: () => {
         made += 1;
         return made.toString(16).padStart(8, '0');

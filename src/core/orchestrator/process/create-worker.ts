@@ -39,6 +39,8 @@ export interface CreateParts extends LaunchParts {
   settings: WorkerSettings;
   terms: Terms;
   origin: Pick<CallerContext, 'depth'>;
+  /** Awaited before a recorded worker starts in a directory. */
+  enter: (directory: string) => Promise<void> | undefined;
 }
 
 interface NewWorker {

@@ -109,7 +109,10 @@ export class ReplyReader {
   }
 }
 
-/** The edits that the engine of a run has reported so far. */
+/**
+ * The edits that the engine of a run has reported so far. An engine that was
+ * ended may have made an edit without reporting it.
+ */
 export async function reportedEdits(
   { kind }: RunRecord,
   directory: string,
@@ -117,8 +120,9 @@ export async function reportedEdits(
 ): Promise<Reply['edits']> {
   const readable = readableOf(kind, engine);
   if (!readable?.read) return undefined;
-  const { edits } = await new ReplyReader(readable, directory).read();
-  return edits;
+  const reader = new ReplyReader(readable, directory);
+  const { edits, finished } = await reader.read(true);
+  return edits && { ...edits, isAll: edits.isAll && finished };
 }
 
 function timeOf(path: string): number {
