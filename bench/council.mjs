@@ -179,7 +179,7 @@ function reportOf(samples, wakeUps, large, peer) {
       floor,
       ...rewriteLimit
     }),
-    aloneByAppend: row('the same, by appended lines', alone, {
+    aloneByAppend: row('one call at a time, by appended lines', alone, {
       floor: append,
       ...appendLimits.alone,
       summary: `council: a response acknowledged, ${processes} processes`
@@ -192,11 +192,15 @@ function reportOf(samples, wakeUps, large, peer) {
         ...rewriteLimit
       }
     ),
-    severalByAppend: row('the same, by appended lines', several, {
-      floor: append,
-      ...appendLimits.several,
-      summary: `council: the same, ${lanes} calls of each at a time`
-    })
+    severalByAppend: row(
+      `${lanes} calls at a time, by appended lines`,
+      several,
+      {
+        floor: append,
+        ...appendLimits.several,
+        summary: `council: the same, ${lanes} calls of each at a time`
+      }
+    )
   };
   return {
     title: `Council of ${processes} server processes`,
