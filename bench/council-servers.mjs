@@ -41,3 +41,9 @@ export function expectCount(path, count) {
   const { length } = responsesIn(path);
   if (length !== count) throw new Error(`${length} recorded, not ${count}`);
 }
+
+/** @throws Error unless the file has `count` lines */
+export function expectLines(path, count) {
+  const { length } = readFileSync(path, 'utf8').trimEnd().split('\n');
+  if (length !== count) throw new Error(`${length} recorded, not ${count}`);
+}

@@ -4,6 +4,7 @@ import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   expectDurable,
   justBefore,
+  syncsBelow,
   watchFiles
 } from '../../../test/kit/judges/file-operations.ts';
 import { recordWith } from '../../../test/kit/servers/run-facts.ts';
@@ -58,6 +59,21 @@ test('a change of the council is on the disk when it is answered', async () => {
   watchFiles();
   await council.send('alice', 'This one.');
   expectDurable(path);
+});
+
+test('responses that one server is sent together share one sync', async () => {
+  await council.start('alice', 'Which language?');
+  const texts = ['one', 'two', 'three', 'four', 'five'];
+  await council.send('alice', 'first');
+  watchFiles();
+  await council.send('alice', 'alone');
+  const alone = syncsBelow(workspace.path);
+  watchFiles();
+  await Promise.all(texts.map((text) => council.send('alice', text)));
+  expect(syncsBelow(workspace.path)).toBe(alone);
+  expectDurable(path);
+  const recorded = store.read().feedback.map(({ content }) => content);
+  expect(recorded).toEqual(['first', 'alone', ...texts]);
 });
 
 test('a change is on the disk even when its file cannot be opened afterwards', async () => {

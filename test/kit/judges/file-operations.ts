@@ -153,6 +153,14 @@ export function expectDurable(path: string): void {
   expectNameDurable(path);
 }
 
+/** How often a file in this directory, or the directory itself, was synced. */
+export function syncsBelow(directory: string): number {
+  return operations.filter(
+    ({ kind, path }) =>
+      kind === 'sync' && (path === directory || dirname(path) === directory)
+  ).length;
+}
+
 /** Fails unless the name of a file or folder survives a power failure. */
 export function expectNameDurable(path: string): void {
   const { at, name } = naming(path);

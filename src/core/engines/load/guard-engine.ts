@@ -7,6 +7,7 @@ import type {
 import { describeIssues, pluginShapes } from '../engine-shape.ts';
 import { EngineFault, wordsOf } from '../failures.ts';
 import { withoutStdout } from './plugin-isolation.ts';
+import { simpleReply } from './simple-reply.ts';
 
 /**
  * Wraps a plugin's engine so that it is safe to call: its data is a copy, its
@@ -105,6 +106,12 @@ function guardProbe(probe: Probe, guard: Guard): Probe {
 
 type Member = keyof ReturnType<typeof pluginShapes>['answers'];
 
+/**
+ * The members that return a reply for each line of output. The line, or the
+ * event that was parsed from it, is for this call only, so it is not copied.
+ */
+const folds = new Set<Member>(['read', 'readError', 'usageLog.read']);
+
 /** Calls the functions of one engine and checks their results. */
 class Guard {
   readonly #name: string;
@@ -132,7 +139,9 @@ class Guard {
       const thisArg = part ? owner : this.#plugin;
       const call = (...args: unknown[]) =>
         this.call(path, member, args.map(shallowCopy), thisArg);
-      Object.assign(copy, { [name]: call });
+      const fold = (reply: unknown, ...line: unknown[]) =>
+        this.call(path, member, [shallowCopy(reply), ...line], thisArg);
+      Object.assign(copy, { [name]: folds.has(path) ? fold : call });
     }
     return copy;
   }
@@ -166,6 +175,8 @@ class Guard {
   checked<Answer>(name: Member, answer: unknown): Answer {
     let problem: string;
     try {
+      const simple = folds.has(name) ? simpleReply(answer) : undefined;
+      if (simple) return simple as Answer;
       const parsed = pluginShapes().answers[name].safeParse(answer);
       if (parsed.success) return parsed.data as Answer;
       problem = describeIssues(parsed.error);

@@ -1,4 +1,10 @@
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -209,4 +215,24 @@ test('an existing result file is used when it has the same text', async () => {
     result_file: 'result.txt',
     result_chars: 5
   });
+});
+
+test('a long text is kept once, in the output of its agent', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  const directory = store.directoryOf(record.agent_id);
+  const long = 'é'.repeat(4 * 1024 * 1024);
+  appendFileSync(join(directory, 'stdout'), long);
+  expect(await finalized(store, record)).toMatchObject({
+    status: 'completed',
+    result_file: 'stdout',
+    result_chars: 'Said.'.length + long.length
+  });
+  const sizes = readdirSync(directory).map(
+    (name) => statSync(join(directory, name)).size
+  );
+  const all = sizes.reduce((sum, size) => sum + size);
+  expect(all).toBeLessThan(
+    statSync(join(directory, 'stdout')).size + 64 * 1024
+  );
 });

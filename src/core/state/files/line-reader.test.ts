@@ -86,6 +86,34 @@ test('a character is never split, not even between two blocks', async () => {
   expect(lines).toEqual([long, 'short']);
 });
 
+test('lines that lie across blocks of a long file are whole, with their offsets', async () => {
+  const lines = Array.from({ length: 20_000 }, (_, n) => `${n} `.repeat(n % 9));
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(''));
+  const seen: string[] = [];
+  let offset = 0;
+  await new LineReader(path, 1000, 0, true).read((line, end) => {
+    offset += Buffer.byteLength(line) + 1;
+    expect(end).toBe(offset);
+    seen.push(line);
+  });
+  expect(seen).toEqual(lines);
+});
+
+test('other work gets its turn every half megabyte of a long file', async () => {
+  writeFileSync(path, `${'x'.repeat(99)}\n`.repeat(40_000));
+  const turns = new Set<number>();
+  let turn = 0;
+  let isDone = false;
+  const count = (): void => {
+    turn += 1;
+    if (!isDone) setImmediate(count);
+  };
+  count();
+  await new LineReader(path, 1000).read(() => turns.add(turn));
+  isDone = true;
+  expect(turns.size).toBeGreaterThanOrEqual(6);
+});
+
 test('bytes that are not UTF-8 become U+FFFD and affect no other line', async () => {
   writeFileSync(
     path,

@@ -1,10 +1,15 @@
+import { readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
+import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { absentUnlessLimited } from '../../errors.ts';
 import { openRegularAsync, ownReadFlags } from './regular-file.ts';
 
 /** Small, because new text is usually short and hundreds of readers may run. */
 const firstBytes = 16 * 1024;
-const maximumBytes = 512 * 1024;
+/** A larger block does not fit into the CPU cache, which costs much time. */
+const maximumBytes = 128 * 1024;
+/** Bytes that are read before the event loop gets its turn. */
+const turnBytes = 512 * 1024;
 
 /** @param endOffset offset in bytes after the line and its newline */
 type OnLine = (line: string, endOffset: number) => void;
@@ -67,29 +72,48 @@ export class LineReader {
       this.#finish(onLine, this.offset);
   }
 
-  /** Continues in an open file, which may have been renamed. */
+  /**
+   * Continues in an open file, which may have been renamed. Its blocks are read
+   * synchronously, because a thread of the pool takes longer to answer than the
+   * read takes.
+   */
   async readFrom(file: FileHandle, onLine: OnLine): Promise<void> {
     // Reused to avoid garbage.
     let block = Buffer.allocUnsafe(firstBytes);
+    let turnAt = this.offset + turnBytes;
     for (;;) {
       const room = block.length;
-      const { bytesRead } = await file.read(block, 0, room, this.offset);
+      const bytesRead = readSync(file.fd, block, 0, room, this.offset);
       if (bytesRead === 0) return;
-      const bytes = block.subarray(0, bytesRead);
-      let start = 0;
-      for (;;) {
-        const newline = bytes.indexOf(10, start);
-        if (newline < 0) break;
-        this.#append(bytes.subarray(start, newline));
-        this.#finish(onLine, this.offset + newline + 1);
-        start = newline + 1;
-      }
-      // Copied, because the next read overwrites the block.
-      this.#append(Buffer.from(bytes.subarray(start)));
-      this.offset += bytesRead;
+      this.#take(block.subarray(0, bytesRead), onLine);
       if (bytesRead === room && room < maximumBytes)
         block = Buffer.allocUnsafe(Math.min(maximumBytes, 4 * room));
+      if (this.offset < turnAt) continue;
+      await yieldTurn();
+      turnAt = this.offset + turnBytes;
     }
+  }
+
+  #take(bytes: Buffer, onLine: OnLine): void {
+    let start = 0;
+    for (;;) {
+      const newline = bytes.indexOf(10, start);
+      if (newline < 0) break;
+      const end = this.offset + newline + 1;
+      const length = newline - start;
+      if (this.#pendingBytes === 0 && length <= this.#maximumLineBytes) {
+        // The line is in this block, and needs no buffer of its own.
+        if (this.#everyLine || length > 0)
+          onLine(bytes.toString('utf8', start, newline), end);
+      } else {
+        this.#append(bytes.subarray(start, newline));
+        this.#finish(onLine, end);
+      }
+      start = newline + 1;
+    }
+    // Copied, because the next read overwrites the block.
+    this.#append(Buffer.from(bytes.subarray(start)));
+    this.offset += bytes.length;
   }
 
   #append(bytes: Buffer): void {
