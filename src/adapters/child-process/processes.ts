@@ -10,7 +10,7 @@ import type {
   StopReport,
   StopTarget
 } from '../../core/runs/ports.ts';
-import { hasExited } from '../../core/runs/run-files.ts';
+import { claimOf, hasExited } from '../../core/runs/run-files.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
 import { removeOwnTmux } from './own-tmux.ts';
@@ -25,6 +25,7 @@ import {
 } from './process-table.ts';
 import { supervise } from './supervise.ts';
 import { isWindows, killWindowsTree } from './windows.ts';
+import { forksSoFar, hasLeftNothing } from './young-processes.ts';
 
 /**
  * Implements the core's process port for this machine.
@@ -36,6 +37,8 @@ export function createProcesses(programs: string): Processes {
   const reaper = join(programs, 'reaper.cjs');
   /** Pids of our supervisors by folder, because a claim may be removed. */
   const supervisors = new Map<string, number>();
+  /** By folder: the forks before each start, see `hasLeftNothing`. */
+  const forks = new Map<string, number>();
   return {
     self,
     apiAgent: {
@@ -47,6 +50,7 @@ export function createProcesses(programs: string): Processes {
     ancestors: () => ancestorsOf(),
     launch: (request) => {
       const { directory } = request;
+      noteForks(forks, directory);
       const { ended, pid } = supervise(request, programs);
       if (pid !== undefined) supervisors.set(directory, pid);
       const forget = () => supervisors.delete(directory);
@@ -55,12 +59,46 @@ export function createProcesses(programs: string): Processes {
     },
     stop: isWindows
       ? killWindowsTree
-      : (target) => stop(target, supervisors.get(target.directory), reaper),
+      : async (target) => {
+          const { directory } = target;
+          const before = forks.get(directory);
+          if (await isKnownGone(target, before)) {
+            forks.delete(directory);
+            removeOwnTmux(directory);
+            return { survivors: [] };
+          }
+          return stop(target, supervisors.get(directory), reaper);
+        },
     stopAlone: (directory) => {
       // On Windows, `stop` has ended the agent by then.
       if (!isWindows) startReaper(reaper, directory, 'canceled');
     }
   };
+}
+
+/** Bounds the notes of runs that another server finalizes. */
+const mostNoted = 2000;
+
+function noteForks(forks: Map<string, number>, directory: string): void {
+  const now = forksSoFar();
+  const [oldest] = forks.keys();
+  if (forks.size >= mostNoted && oldest !== undefined) forks.delete(oldest);
+  if (now !== undefined) forks.set(directory, now);
+}
+
+/** True for an agent that has exited and certainly left nothing behind. */
+async function isKnownGone(
+  { directory, place, justEnded, withNested, request }: StopTarget,
+  forksBefore: number | undefined
+): Promise<boolean> {
+  if (!justEnded || withNested || request || forksBefore === undefined)
+    return false;
+  const claim = claimOf(directory, place);
+  return (
+    claim?.supervisor?.place === thisNamespace() &&
+    hasExited(directory) &&
+    hasLeftNothing({ pid: claim.supervisor.pid, directory, forksBefore })
+  );
 }
 
 /** Leftovers that survive SIGTERM this long count as ignoring it. */
