@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
+import { KnownFiles } from '../../core/state/files/known-files.ts';
 import { openToAppend } from '../../core/state/files/own-file.ts';
 import { headOf } from '../../core/state/files/text-file.ts';
 import { expectDescriptorRoom } from './descriptor-room.ts';
@@ -103,6 +104,9 @@ const firstBytes = 128;
 const interpreters =
   /^(sh|ash|dash|bash|ksh|mksh|yash|zsh|busybox|python|perl|ruby|php|lua|[gm]?awk)\d*(\.\w+)*$/;
 
+/** Whether programs are scripts. */
+const scripts = new KnownFiles<boolean>(50);
+
 /**
  * Whether a program is a script, or an interpreter that writes to pipes
  * synchronously. Only such programs get pipes for their output: a script may
@@ -112,7 +116,9 @@ const interpreters =
 export function isScript(path: string): boolean {
   try {
     const program = realpathSync(path);
-    return interpreters.test(basename(interpreterOf(program) ?? program));
+    return scripts.read(program, () =>
+      interpreters.test(basename(interpreterOf(program) ?? program))
+    );
   } catch {
     return false;
   }
