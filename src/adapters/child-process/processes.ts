@@ -11,6 +11,7 @@ import type {
   StopTarget
 } from '../../core/runs/ports.ts';
 import { claimOf, hasExited } from '../../core/runs/run-files.ts';
+import { withTimeout } from '../../core/timing.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
 import { removeOwnTmux } from './own-tmux.ts';
@@ -35,8 +36,8 @@ import { forksSoFar, hasLeftNothing } from './young-processes.ts';
 export function createProcesses(programs: string): Processes {
   const self = thisProcess();
   const reaper = join(programs, 'reaper.cjs');
-  /** Pids of our supervisors by folder, because a claim may be removed. */
-  const supervisors = new Map<string, number>();
+  /** Our supervisors by folder, because a claim may be removed. */
+  const supervisors = new Map<string, OwnSupervisor>();
   /** By folder: the forks before each start, see `hasLeftNothing`. */
   const forks = new Map<string, number>();
   return {
@@ -52,22 +53,22 @@ export function createProcesses(programs: string): Processes {
       const { directory } = request;
       noteForks(forks, directory);
       const { ended, pid } = supervise(request, programs);
-      if (pid !== undefined) supervisors.set(directory, pid);
-      const forget = () => supervisors.delete(directory);
-      ended.then(forget, forget);
+      const forget = () => void supervisors.delete(directory);
+      const over = ended.then(forget, forget);
+      if (pid !== undefined) supervisors.set(directory, { pid, over });
       return { ended };
     },
     stop: isWindows
       ? killWindowsTree
       : async (target) => {
           const { directory } = target;
-          const before = forks.get(directory);
-          if (await isKnownGone(target, before)) {
+          const supervisor = supervisors.get(directory);
+          if (await isKnownGone(target, supervisor, forks.get(directory))) {
             forks.delete(directory);
             removeOwnTmux(directory);
             return { survivors: [] };
           }
-          return stop(target, supervisors.get(directory), reaper);
+          return stop(target, supervisor?.pid, reaper);
         },
     stopAlone: (directory) => {
       // On Windows, `stop` has ended the agent by then.
@@ -86,19 +87,27 @@ function noteForks(forks: Map<string, number>, directory: string): void {
   if (now !== undefined) forks.set(directory, now);
 }
 
+interface OwnSupervisor {
+  pid: number;
+  /** Resolves when it has ended. */
+  over: Promise<void>;
+}
+
+/** A supervisor that has written the exit code ends within this time. */
+const endingMs = 1000;
+
 /** True for an agent that has exited and certainly left nothing behind. */
 async function isKnownGone(
   { directory, place, justEnded, withNested, request }: StopTarget,
+  supervisor: OwnSupervisor | undefined,
   forksBefore: number | undefined
 ): Promise<boolean> {
   if (!justEnded || withNested || request || forksBefore === undefined)
     return false;
-  const claim = claimOf(directory, place);
-  return (
-    claim?.supervisor?.place === thisNamespace() &&
-    hasExited(directory) &&
-    hasLeftNothing({ pid: claim.supervisor.pid, directory, forksBefore })
-  );
+  const claimed = claimOf(directory, place)?.supervisor;
+  if (claimed?.place !== thisNamespace() || !hasExited(directory)) return false;
+  if (supervisor) await withTimeout(supervisor.over, endingMs, undefined);
+  return hasLeftNothing({ pid: claimed.pid, directory, forksBefore });
 }
 
 /** Leftovers that survive SIGTERM this long count as ignoring it. */

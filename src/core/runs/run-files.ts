@@ -202,9 +202,15 @@ export function exitCodeOf(directory: string): number | undefined {
   return text && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** Only notes are added to an exit code. */
+/** After this time, a write that follows has another time of change. */
+const quietMs = 1000;
+
+/** Only notes are added to an exit code; before, the code may come any time. */
 function readExit(directory: string): string | undefined {
-  return readOnce(fileIn(directory, 'exit'), (text) => /^\d+\s/.test(text));
+  return readOnce(
+    fileIn(directory, 'exit'),
+    (text, quiet) => /^\d+\s/.test(text) || quiet > quietMs
+  );
 }
 
 /** In `exit`: the disk was full when the end was first recorded. */

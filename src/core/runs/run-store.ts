@@ -17,7 +17,7 @@ import {
   lstatIfExists,
   namesIn
 } from '../state/files/directories.ts';
-import { readOnce } from '../state/files/known-files.ts';
+import { readOnce, rememberText } from '../state/files/known-files.ts';
 import { sizeOf } from '../state/files/text-file.ts';
 import { LostAgents } from './damaged-run.ts';
 import { DiskUsage } from './disk-usage.ts';
@@ -203,10 +203,11 @@ export class RunStore {
 
   /** Records how a run ended. Returns false if an end is recorded already. */
   end(agentId: string, outcome: Outcome): boolean {
-    return createOnce(
-      join(this.directoryOf(agentId), 'outcome.json'),
-      toText(outcome)
-    );
+    const path = fileIn(this.directoryOf(agentId), 'outcome.json');
+    const text = toText(outcome);
+    const isCreated = createOnce(path, text);
+    if (isCreated) rememberText(path, text);
+    return isCreated;
   }
 
   /** Ids of the runs with a mark, in no particular order. */

@@ -9,7 +9,7 @@ import { readIfExists } from './atomic-file.ts';
 export class KnownFiles<Value> {
   readonly #most: number;
   /** By path, the one that was read first at the beginning. */
-  readonly #known = new Map<string, { stamp: string; value: Value }>();
+  readonly #known = new Map<string, Known<Value>>();
 
   /** @param most number of files that are kept in memory */
   constructor(most: number) {
@@ -18,32 +18,49 @@ export class KnownFiles<Value> {
 
   /**
    * @param read reads the file, which may be gone by then
-   * @param isKept whether to keep what was read
+   * @param isKept whether to keep what was read; `quietMs` is the time for
+   *   which the file has been seen unchanged
    */
   read(
     path: string,
     read: () => Value,
-    isKept: (value: Value) => boolean = () => true
+    isKept: (value: Value, quietMs: number) => boolean = () => true
   ): Value {
     const stamp = stampOf(path);
-    const known = this.#known.get(path);
-    if (known !== undefined && known.stamp === stamp) return known.value;
+    const before = this.#known.get(path);
+    const known = before?.stamp === stamp ? before : undefined;
+    if (known?.kept) return known.kept.value;
     this.#known.delete(path);
+    const now = performance.now();
     const value = read();
     // The stamp is older than what was read: a change in between shows later.
-    if (stamp === undefined || !isKept(value)) return value;
+    if (stamp === undefined) return value;
+    const since = known?.since ?? now;
+    const kept = isKept(value, now - since) ? { value } : undefined;
     const [oldest] = this.#known.keys();
     if (this.#known.size >= this.#most && oldest !== undefined)
       this.#known.delete(oldest);
-    this.#known.set(path, { stamp, value });
+    this.#known.set(path, { stamp, since, kept });
     return value;
   }
+}
+
+/** What `readOnce` returns for a file that this process has just created. */
+export function rememberText(path: string, text: string): void {
+  if (text.length <= mostChars) texts.read(path, () => text);
+}
+
+interface Known<Value> {
+  stamp: string;
+  /** When the file was first seen with this stamp, by a monotonic clock. */
+  since: number;
+  kept: { value: Value } | undefined;
 }
 
 /** Longer texts are read each time. */
 const mostChars = 16 * 1024;
 
-const texts = new KnownFiles<string | undefined>(500);
+const texts = new KnownFiles<string | undefined>(1000);
 
 /**
  * Like `readIfExists`, for a file that stays as it is or only grows once
@@ -51,12 +68,13 @@ const texts = new KnownFiles<string | undefined>(500);
  */
 export function readOnce(
   path: string,
-  isKept: (text: string) => boolean = () => true
+  isKept: (text: string, quietMs: number) => boolean = () => true
 ): string | undefined {
   return texts.read(
     path,
     () => readIfExists(path),
-    (text) => text !== undefined && text.length <= mostChars && isKept(text)
+    (text, quietMs) =>
+      text !== undefined && text.length <= mostChars && isKept(text, quietMs)
   );
 }
 
