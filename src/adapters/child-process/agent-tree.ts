@@ -8,6 +8,7 @@ import type { ProcessIdentity } from '../../core/processes/process-identity.ts';
 import type { StopTarget } from '../../core/runs/ports.ts';
 import { type Claim, claimOf } from '../../core/runs/run-files.ts';
 import {
+  markerIn,
   type ProcessEntry,
   processEnvironments,
   processTable,
@@ -147,9 +148,6 @@ function addDescendants(
   }
 }
 
-/** Set in every agent's environment; children inherit it. */
-const markerPrefix = 'TROUPE_AGENT_DIR=';
-
 /** All processes at one moment. */
 class ProcessSnapshot {
   /** Without zombies. */
@@ -203,11 +201,4 @@ async function takeNext(): Promise<ProcessSnapshot> {
   const ended = performance.now();
   pausedUntil = ended + pauseFactor * (ended - began);
   return snapshot;
-}
-
-function markerIn(environment: string | undefined): string | undefined {
-  return environment
-    ?.split('\0')
-    .find((line) => line.startsWith(markerPrefix))
-    ?.slice(markerPrefix.length);
 }

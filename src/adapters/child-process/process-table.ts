@@ -59,6 +59,17 @@ export function processEnvironments(
   return useProc ? procEnvironments(pids) : psEnvironments();
 }
 
+/** Set in every agent's environment; children inherit it. */
+const markerPrefix = 'TROUPE_AGENT_DIR=';
+
+/** The folder of the agent that started a process, by its environment. */
+export function markerIn(environment: string | undefined): string | undefined {
+  return environment
+    ?.split('\0')
+    .find((line) => line.startsWith(markerPrefix))
+    ?.slice(markerPrefix.length);
+}
+
 let place: string | undefined;
 
 /** The machine, boot and process namespace of this process. */
@@ -184,7 +195,7 @@ function namespace(): string {
  * @throws on any other error, such as a lack of descriptors, which must not
  *   make a living process look dead
  */
-function read(path: string): string | undefined {
+export function read(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -11,7 +11,8 @@ import type {
   StopReport,
   StopTarget
 } from '../../core/runs/ports.ts';
-import { hasExited } from '../../core/runs/run-files.ts';
+import { claimOf, hasExited } from '../../core/runs/run-files.ts';
+import { withTimeout } from '../../core/timing.ts';
 import { ApiHosts, isHosted } from './api-hosts.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
@@ -27,6 +28,7 @@ import {
 } from './process-table.ts';
 import { supervise } from './supervise.ts';
 import { isWindows, killWindowsTree } from './windows.ts';
+import { forksSoFar, hasLeftNothing } from './young-processes.ts';
 
 /**
  * Implements the core's process port for this machine.
@@ -36,8 +38,10 @@ import { isWindows, killWindowsTree } from './windows.ts';
 export function createProcesses(programs: string): Processes {
   const self = thisProcess();
   const reaper = join(programs, 'reaper.cjs');
-  /** Pids of our supervisors by folder, because a claim may be removed. */
-  const supervisors = new Map<string, number>();
+  /** Our supervisors by folder, because a claim may be removed. */
+  const supervisors = new Map<string, OwnSupervisor>();
+  /** By folder: the forks before each start, see `hasLeftNothing`. */
+  const forks = new Map<string, number>();
   const apiHosts = new ApiHosts();
   return {
     self,
@@ -50,23 +54,66 @@ export function createProcesses(programs: string): Processes {
     ancestors: () => ancestorsOf(),
     launch: (request) => {
       const { directory, outputLimitBytes } = request;
+      noteForks(forks, directory);
       const host = isHosted(request) ? apiHosts.hostOf(request) : undefined;
       const { ended, pid, stdin } = supervise(request, programs);
       if (stdin instanceof Socket)
         host?.take({ directory, outputLimitBytes }, stdin);
-      if (pid !== undefined) supervisors.set(directory, pid);
-      const forget = () => supervisors.delete(directory);
-      ended.then(forget, forget);
+      const forget = () => void supervisors.delete(directory);
+      const over = ended.then(forget, forget);
+      if (pid !== undefined) supervisors.set(directory, { pid, over });
       return { ended };
     },
     stop: isWindows
       ? killWindowsTree
-      : (target) => stop(target, supervisors.get(target.directory), reaper),
+      : async (target) => {
+          const { directory } = target;
+          const supervisor = supervisors.get(directory);
+          if (await isKnownGone(target, supervisor, forks.get(directory))) {
+            forks.delete(directory);
+            removeOwnTmux(directory);
+            return { survivors: [] };
+          }
+          return stop(target, supervisor?.pid, reaper);
+        },
     stopAlone: (directory) => {
       // On Windows, `stop` has ended the agent by then.
       if (!isWindows) startReaper(reaper, directory, 'canceled');
     }
   };
+}
+
+/** Bounds the notes of runs that another server finalizes. */
+const mostNoted = 2000;
+
+function noteForks(forks: Map<string, number>, directory: string): void {
+  const now = forksSoFar();
+  const [oldest] = forks.keys();
+  if (forks.size >= mostNoted && oldest !== undefined) forks.delete(oldest);
+  if (now !== undefined) forks.set(directory, now);
+}
+
+interface OwnSupervisor {
+  pid: number;
+  /** Resolves when it has ended. */
+  over: Promise<void>;
+}
+
+/** A supervisor that has written the exit code ends within this time. */
+const endingMs = 1000;
+
+/** True for an agent that has exited and certainly left nothing behind. */
+async function isKnownGone(
+  { directory, place, justEnded, withNested, request }: StopTarget,
+  supervisor: OwnSupervisor | undefined,
+  forksBefore: number | undefined
+): Promise<boolean> {
+  if (!justEnded || withNested || request || forksBefore === undefined)
+    return false;
+  const claimed = claimOf(directory, place)?.supervisor;
+  if (claimed?.place !== thisNamespace() || !hasExited(directory)) return false;
+  if (supervisor) await withTimeout(supervisor.over, endingMs, undefined);
+  return hasLeftNothing({ pid: claimed.pid, directory, forksBefore });
 }
 
 /** Leftovers that survive SIGTERM this long count as ignoring it. */

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, realpathSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
+import { KnownFiles } from '../../core/state/files/known-files.ts';
 import { openToAppend } from '../../core/state/files/own-file.ts';
 import { headOf } from '../../core/state/files/text-file.ts';
 import { hostedCommand, isHosted } from './api-hosts.ts';
@@ -118,6 +119,9 @@ const firstBytes = 128;
 const interpreters =
   /^(sh|ash|dash|bash|ksh|mksh|yash|zsh|busybox|python|perl|ruby|php|lua|[gm]?awk)\d*(\.\w+)*$/;
 
+/** Whether programs are scripts. */
+const scripts = new KnownFiles<boolean>(50);
+
 /**
  * Whether a program is a script, or an interpreter that writes to pipes
  * synchronously. Only such programs get pipes for their output: a script may
@@ -127,7 +131,9 @@ const interpreters =
 export function isScript(path: string): boolean {
   try {
     const program = realpathSync(path);
-    return interpreters.test(basename(interpreterOf(program) ?? program));
+    return scripts.read(program, () =>
+      interpreters.test(basename(interpreterOf(program) ?? program))
+    );
   } catch {
     return false;
   }

@@ -16,6 +16,7 @@ import {
   remove,
   writeNew
 } from '../state/files/atomic-file.ts';
+import { readOnce } from '../state/files/known-files.ts';
 import type { FileChange } from './ports.ts';
 
 const lines = z.number().min(0).nullable();
@@ -47,7 +48,7 @@ const changesSchema = lazy(() =>
 export type Changes = z.output<ReturnType<typeof changesSchema>>;
 
 export function changesOf(directory: string): Changes | undefined {
-  const text = readIfExists(join(directory, 'changes.json'));
+  const text = readOnce(join(directory, 'changes.json'));
   if (text === undefined) return undefined;
   try {
     const changes = changesSchema().safeParse(JSON.parse(text)).data;

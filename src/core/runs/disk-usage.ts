@@ -6,9 +6,9 @@ import {
   readSync
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { readIfExists } from '../state/files/atomic-file.ts';
+import { readIfExists, writeAll } from '../state/files/atomic-file.ts';
 import { bytesBelow, ensureDirectory } from '../state/files/directories.ts';
-import { appendTo } from '../state/files/own-file.ts';
+import { KeptFile } from '../state/files/own-file.ts';
 import { openRegular, ownReadFlags } from '../state/files/regular-file.ts';
 import { isAgentId } from './run.ts';
 
@@ -26,6 +26,7 @@ const completeLine = 'whole';
  */
 export class DiskUsage {
   readonly #path: string;
+  readonly #file: KeptFile;
   readonly #spawns: string;
   readonly #sizes = new Map<string, number>();
   /** The sum of `#sizes`, kept because every spawn needs it. */
@@ -35,6 +36,7 @@ export class DiskUsage {
 
   constructor(stateDirectory: string) {
     this.#path = join(stateDirectory, 'counts', 'sizes');
+    this.#file = new KeptFile(this.#path);
     this.#spawns = join(stateDirectory, 'spawns');
   }
 
@@ -102,7 +104,7 @@ export class DiskUsage {
     try {
       // Newlines on both sides separate a torn line from the next one.
       ensureDirectory(dirname(this.#path));
-      appendTo(this.#path, `\n${line()}\n`);
+      writeAll(this.#file.open(), `\n${line()}\n`);
     } catch {
       // The total is then slightly wrong.
     }

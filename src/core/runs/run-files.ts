@@ -10,13 +10,9 @@ import type { Failure } from '../../plugin/plugin.ts';
 import { failureCodes } from '../engines/failures.ts';
 import { fileIn } from '../paths/paths.ts';
 import type { ProcessIdentity } from '../processes/process-identity.ts';
-import { isTorn } from '../state/files/append.ts';
-import {
-  createOnce,
-  readIfExists,
-  remove,
-  writeNew
-} from '../state/files/atomic-file.ts';
+import { appendLine } from '../state/files/append.ts';
+import { createOnce, remove, writeNew } from '../state/files/atomic-file.ts';
+import { readOnce } from '../state/files/known-files.ts';
 import { appendTo, overwriteFile, touch } from '../state/files/own-file.ts';
 
 /**
@@ -120,7 +116,7 @@ export function ownFile(directory: string, name: string): string | undefined {
 export function claimOf(directory: string, place: string): Claim | undefined {
   // For a queued run, this check is ten times cheaper than a failed read.
   const text = wasClaimed(directory)
-    ? readIfExists(fileIn(directory, 'claim'))
+    ? readOnce(fileIn(directory, 'claim'), isWholeClaim)
     : undefined;
   if (text === undefined) return undefined;
   const [first = '', second = ''] = text.split('\n');
@@ -132,6 +128,11 @@ export function claimOf(directory: string, place: string): Claim | undefined {
       : undefined;
   const watchdogs = second.split(' ').filter(Boolean).map(Number);
   return { supervisor, watchdogs, never: first === 'never' };
+}
+
+/** Written once, in two lines: the supervisor, and its watchdogs. */
+function isWholeClaim(text: string): boolean {
+  return text === 'never\n' || /^\d+ .*\n.*\n$/.test(text);
 }
 
 /** True when a process has started the run or declared that it never starts. */
@@ -147,8 +148,9 @@ export function setStarting(directory: string, on: boolean): void {
     return;
   }
   const waiting = join(directory, notStarting);
-  // Truncating sets its mtime to now.
-  overwriteFile(waiting, '');
+  // An announcement that was withdrawn has removed the file.
+  if (existsSync(waiting)) touch(waiting);
+  else overwriteFile(waiting, '');
   renameSync(waiting, path);
 }
 
@@ -198,8 +200,19 @@ export function exitedAt(directory: string): Date | undefined {
 
 /** The engine's exit code; 128 + number of the signal that killed it. */
 export function exitCodeOf(directory: string): number | undefined {
-  const text = readIfExists(fileIn(directory, 'exit'))?.split('\n')[0]?.trim();
+  const text = readExit(directory)?.split('\n')[0]?.trim();
   return text && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** After this time, a write that follows has another time of change. */
+const quietMs = 1000;
+
+/** Only notes are added to an exit code; before, the code may come any time. */
+function readExit(directory: string): string | undefined {
+  return readOnce(
+    fileIn(directory, 'exit'),
+    (text, quiet) => /^\d+\s/.test(text) || quiet > quietMs
+  );
 }
 
 /** In `exit`: the disk was full when the end was first recorded. */
@@ -211,7 +224,7 @@ const fullNote = '[full]';
  * block, so that they fit on a full disk.
  */
 export function endNotesOf(directory: string): { cut: string; full: boolean } {
-  const text = readIfExists(fileIn(directory, 'exit')) ?? '';
+  const text = readExit(directory) ?? '';
   const notes = text.slice(exitFileBytes);
   return {
     cut: notes.replaceAll(fullNote, '').trim(),
@@ -255,11 +268,8 @@ export function addEvent(
   event: Record<string, unknown> & { type: string }
 ): void {
   const line = JSON.stringify({ at: new Date().toISOString(), ...event });
-  const path = fileIn(directory, 'events.jsonl');
   try {
-    // A process that was killed while writing may have left half a line.
-    const before = isTorn(path) ? '\n' : '';
-    appendTo(path, `${before}${line}\n`);
+    appendLine(fileIn(directory, 'events.jsonl'), line);
   } catch {
     // The run is then reported as killed from outside.
   }
@@ -275,7 +285,7 @@ export function wasJournalled(directory: string): boolean {
 }
 
 export function eventsOf(directory: string): Record<string, unknown>[] {
-  const text = readIfExists(fileIn(directory, 'events.jsonl')) ?? '';
+  const text = readOnce(fileIn(directory, 'events.jsonl')) ?? '';
   return text
     .split('\n')
     .map(parse)

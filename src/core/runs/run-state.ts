@@ -73,6 +73,21 @@ export function liveStateOf(
 }
 
 /**
+ * Like `liveStateOf`, for a run whose supervisor this process has started and
+ * not seen end: the end of the supervisor is an event, so it is not looked at.
+ */
+export function ownStateOf(
+  record: Pick<RunRecord, 'owner'>,
+  directory: string,
+  processes: Pick<Processes, 'self' | 'liveness'>
+): LiveState {
+  const claim = claimOf(directory, record.owner.place);
+  return claim?.supervisor && !hasExited(directory)
+    ? 'running'
+    : liveStateOf(record, directory, processes);
+}
+
+/**
  * Checks again whether a run is over, right before its processes are stopped:
  * another process may have started it. A run without a claim is claimed as
  * `never`, so that it can no longer start.

@@ -17,6 +17,7 @@ import {
   lstatIfExists,
   namesIn
 } from '../state/files/directories.ts';
+import { readOnce, rememberText } from '../state/files/known-files.ts';
 import { sizeOf } from '../state/files/text-file.ts';
 import { LostAgents } from './damaged-run.ts';
 import { DiskUsage } from './disk-usage.ts';
@@ -196,24 +197,28 @@ export class RunStore {
 
   outcomeOf(agentId: string): Outcome | undefined {
     if (!isAgentId(agentId)) return undefined;
-    const text = readIfExists(
-      fileIn(this.directoryOf(agentId), 'outcome.json')
-    );
+    const text = readOnce(fileIn(this.directoryOf(agentId), 'outcome.json'));
     return text === undefined ? undefined : parseOutcome(text);
   }
 
   /** Records how a run ended. Returns false if an end is recorded already. */
   end(agentId: string, outcome: Outcome): boolean {
-    return createOnce(
-      join(this.directoryOf(agentId), 'outcome.json'),
-      toText(outcome)
-    );
+    const path = fileIn(this.directoryOf(agentId), 'outcome.json');
+    const text = toText(outcome);
+    const isCreated = createOnce(path, text);
+    if (isCreated) rememberText(path, text);
+    return isCreated;
+  }
+
+  /** Ids of the runs with a mark, in no particular order. */
+  markedIds(): string[] {
+    return namesIn(this.#open).filter(isAgentId);
   }
 
   /** Ids of the runs with a mark, oldest mark first. */
   openIds(): string[] {
     const marks = new Map<string, number>();
-    for (const id of namesIn(this.#open).filter(isAgentId)) {
+    for (const id of this.markedIds()) {
       const since = this.#marks.get(id) ?? this.#markedAt(id);
       if (since !== undefined) marks.set(id, since);
     }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, writeSync } from 'node:fs';
+import { existsSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FileChange } from '../../changes/ports.ts';
 import type { RunRecord } from '../../runs/run.ts';
 import { ensureDirectory } from '../../state/files/directories.ts';
-import { openToAppend, overwriteStart } from '../../state/files/own-file.ts';
+import { KeptFile } from '../../state/files/own-file.ts';
 import { digestOf } from '../../state/integrity/digests.ts';
 import { longestSecret, type Redact } from '../redaction/redact.ts';
 import { JournalFiles } from './journal-files.ts';
@@ -38,7 +38,9 @@ export class Journal {
   readonly files: JournalFiles;
   #n = 0;
   #prev = firstLink;
+  readonly #file: KeptFile;
   readonly #headDirectory: string;
+  #head: KeptFile | undefined;
   readonly #newName: () => string;
   #writer: string | undefined;
   /** Removes secrets from texts before they are written. */
@@ -56,6 +58,7 @@ export class Journal {
   ) {
     this.path = path;
     this.files = new JournalFiles(path);
+    this.#file = new KeptFile(path);
     this.#headDirectory = headDirectory;
     this.redact = redact;
     this.#newName = newName;
@@ -85,7 +88,7 @@ export class Journal {
     };
     const line = JSON.stringify(record);
     ensureDirectory(dirname(this.path));
-    appendWhole(this.path, line);
+    appendWhole(this.#file.open(), line);
     this.#prev = digestOf(line);
     this.#writeHead();
     this.#n += 1;
@@ -99,7 +102,9 @@ export class Journal {
     const head = join(this.#headDirectory, this.writer);
     try {
       ensureDirectory(this.#headDirectory);
-      overwriteStart(head, `${this.#n} ${this.#prev}\n`);
+      this.#head ??= new KeptFile(head, false);
+      const bytes = Buffer.from(`${this.#n} ${this.#prev}\n`);
+      writeSync(this.#head.open(), bytes, 0, bytes.length, 0);
     } catch {
       // Until the next record, a truncation of this chain may go undetected.
     }
@@ -204,19 +209,14 @@ export function longErrorOf(
 }
 
 /** A single write; the leading newline ends a torn line of a killed writer. */
-function appendWhole(path: string, line: string): void {
+function appendWhole(descriptor: number, line: string): void {
   const bytes = Buffer.from(`\n${line}\n`);
   if (bytes.length > maximumRecordBytes)
     throw new RangeError(`A journal record of ${bytes.length} bytes`);
-  const descriptor = openToAppend(path);
-  try {
-    const written = writeSync(descriptor, bytes);
-    // A missing last newline is harmless: the next record starts with one.
-    if (written < bytes.length - 1)
-      throw Object.assign(new Error('ENOSPC: short write to the journal'), {
-        code: 'ENOSPC'
-      });
-  } finally {
-    closeSync(descriptor);
-  }
+  const written = writeSync(descriptor, bytes);
+  // A missing last newline is harmless: the next record starts with one.
+  if (written < bytes.length - 1)
+    throw Object.assign(new Error('ENOSPC: short write to the journal'), {
+      code: 'ENOSPC'
+    });
 }

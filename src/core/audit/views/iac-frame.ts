@@ -1,4 +1,5 @@
 import type { RecordIdentity } from '../../paths/records.ts';
+import { KnownFiles } from '../../state/files/known-files.ts';
 import { tailOf } from '../../state/files/text-file.ts';
 import { isValidPosition, type JournalFile } from '../journal/journal-files.ts';
 import { type ActiveAgent, activeTable } from './context-view.ts';
@@ -63,6 +64,9 @@ export function footer(bookmark: ViewBookmark): string {
   return `<!-- troupe: journal ${offset} bytes, ${spawns} spawns, shown from ${shownFrom}, base ${base}, mark ${mark} -->`;
 }
 
+/** Each call of `list` and each round of a server asks for the footer. */
+const footers = new KnownFiles<string>(2);
+
 /**
  * Lists the journal's files and reads the bookmark of a view of this record.
  * The caller must check the bookmark's mark, because it may belong to another
@@ -75,7 +79,9 @@ export function shownIn(
   listed: () => JournalFile[]
 ) {
   const isOwn = isOwnView(viewPath, identity);
-  const last = isOwn ? tailOf(viewPath, footerBytes) : '';
+  const last = isOwn
+    ? footers.read(viewPath, () => tailOf(viewPath, footerBytes))
+    : '';
   const list = listed();
   return { list, bookmark: bookmarkIn(last, list) };
 }

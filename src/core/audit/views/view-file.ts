@@ -5,6 +5,7 @@ import type { ViewPaths } from '../../paths/paths.ts';
 import type { RecordIdentity } from '../../paths/records.ts';
 import { replaceInParts } from '../../state/files/atomic-file.ts';
 import { lstatIfExists, namesIn } from '../../state/files/directories.ts';
+import { KnownFiles } from '../../state/files/known-files.ts';
 import { openRegular, ownReadFlags } from '../../state/files/regular-file.ts';
 
 /** Precedes the record's id in the first lines of every view. */
@@ -109,6 +110,13 @@ function putAside(path: string): void {
 function viewHead(path: string): string | undefined {
   // `lstat` is cheaper than an `open` that fails.
   if (lstatIfExists(path) === undefined) return undefined;
+  return heads.read(path, () => readHead(path));
+}
+
+/** A view is replaced whole, at most once a second. */
+const heads = new KnownFiles<string | undefined>(8);
+
+function readHead(path: string): string | undefined {
   let descriptor: number;
   try {
     descriptor = openRegular(path, ownReadFlags);

@@ -142,7 +142,7 @@ export function checkDisk(megabytes: number, store: RunStore): void {
 /** Bytes of the input and output of agents without a recorded end. */
 function bytesOfOpenRuns(store: RunStore): number {
   return store
-    .openIds()
+    .markedIds()
     .flatMap((id) =>
       ['prompt.txt', 'stdin', 'stdout', 'stderr'].map((name) =>
         sizeOf(join(store.directoryOf(id), name))

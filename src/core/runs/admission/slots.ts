@@ -185,7 +185,7 @@ export class Slots {
   /** Whether an agent of another server waits only for a slot of this kind. */
   areRequested(ours: Ids): boolean {
     const { store, processes, capOf } = this.#with;
-    return store.openIds().some((id) => {
+    return store.markedIds().some((id) => {
       const directory = store.directoryOf(id);
       if (ours.has(id) || wasClaimed(directory)) return false;
       const record = store.recordOf(id);
@@ -212,7 +212,7 @@ export class Slots {
   /** Running and announced agents, except the named and the idle ones. */
   #others(named: SlotUser[], idle: Ids = new Set()): RunRecord[] {
     const known = new Set(named.map(({ agent_id }) => agent_id));
-    const open = this.#with.store.openIds();
+    const open = this.#with.store.markedIds();
     this.#ended = new Set(open.filter((id) => this.#ended.has(id)));
     return open.flatMap((id) =>
       known.has(id) || idle.has(id) || this.#ended.has(id)

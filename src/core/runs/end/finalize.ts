@@ -6,7 +6,7 @@ import { isSameProcess } from '../../processes/process-identity.ts';
 import type { Processes } from '../ports.ts';
 import type { Outcome, RunRecord } from '../run.ts';
 import type { RunEvents } from '../run-events.ts';
-import { addEvent, claimOf, exitedAt, stopRequestOf } from '../run-files.ts';
+import { claimOf, exitedAt, stopRequestOf } from '../run-files.ts';
 import { isFresh } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { chatDirectory } from '../sessions/create-chat.ts';
@@ -46,7 +46,6 @@ export async function finalize(
   const outcome = withoutSecrets(read, journal);
   if (record.in_chat) recordChat(record, outcome, store);
   if (!store.end(id, outcome)) return events.runChanged(record);
-  addEvent(directory, { type: 'finished', status: outcome.status });
   await journalEnd(record, outcome, dependencies);
   await changeTracker.leave(record);
   store.close(id);

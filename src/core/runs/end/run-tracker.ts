@@ -13,6 +13,7 @@ import {
   isUnseen,
   type LiveState,
   liveStateOf,
+  ownStateOf,
   settlingMs
 } from '../run-state.ts';
 import {
@@ -118,11 +119,12 @@ export class RunTracker {
 
   /** Finalizes a run that has ended. Returns its status afterwards. */
   async refresh(record: RunRecord): Promise<Status> {
-    const { store, processes } = this.#with;
+    const { store, processes, isOurs } = this.#with;
     const { agent_id: id } = record;
     if (store.hasOutcome(id)) return 'ended';
     const directory = store.directoryOf(id);
-    const state = liveStateOf(record, directory, processes);
+    const stateOf = isOurs(id) ? ownStateOf : liveStateOf;
+    const state = stateOf(record, directory, processes);
     if (state === 'queued' || state === 'running') return state;
     if (isForItsPlace(record, directory, processes)) return 'running';
     if (this.#isUnjudged(record)) {
@@ -251,16 +253,16 @@ export class RunTracker {
 
   /** Stops a run that is past a limit its watchdog has not enforced. */
   async #enforce(record: RunRecord): Promise<void> {
-    const { store, processes } = this.#with;
+    const { store, processes, isOurs } = this.#with;
     const { agent_id: id, owner } = record;
     const directory = store.directoryOf(id);
     // This process cannot stop the run; the watchdog on its machine does.
-    if (isUnseen(record, directory, processes)) return;
+    if (!isOurs(id) && isUnseen(record, directory, processes)) return;
     // Only one of the servers reads the output.
     const { self, liveness } = processes;
-    const isOurs = owner.pid === self.pid || liveness(owner) === 'dead';
+    const isReader = owner.pid === self.pid || liveness(owner) === 'dead';
     const said =
-      record.retry_seconds && isOurs
+      record.retry_seconds && isReader
         ? await this.#output.reply(record)
         : undefined;
     const passed = this.#watchdog.passed(record, directory, said);

@@ -216,7 +216,7 @@ describe('the end of an agent on request', () => {
     const { id } = await spawned('x', { engine: 'still' });
     await atWork(id);
     const problem = new Error('no journal');
-    justBefore('open', '/iac.jsonl', () => {
+    justBefore('write', '/iac.jsonl', () => {
       throw problem;
     });
     expect((await cancel(id))?.outcome?.status).toBe('canceled');

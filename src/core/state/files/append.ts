@@ -42,6 +42,22 @@ export function appendLines(
   }
 }
 
+/**
+ * Appends one line, without a lock. A killed process may have left half a line,
+ * which is ended first.
+ */
+export function appendLine(path: string, line: string): void {
+  const descriptor = openToRepair(path, true);
+  try {
+    const { size } = fstatSync(descriptor);
+    const last = Buffer.alloc(1, '\n');
+    if (size > 0) readSync(descriptor, last, 0, 1, size - 1);
+    writeAll(descriptor, `${last[0] === 10 ? '' : '\n'}${line}\n`);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 /** Whether the last line has no newline. */
 export function isTorn(path: string): boolean {
   const size = sizeOf(path);

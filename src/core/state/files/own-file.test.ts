@@ -4,6 +4,7 @@ import {
   linkSync,
   lstatSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   unlinkSync,
@@ -18,6 +19,7 @@ import {
 } from '../../../../test/kit/workspaces/temp-workspace.ts';
 import {
   appendTo,
+  KeptFile,
   openToAppend,
   openToRepair,
   overwriteFile,
@@ -93,7 +95,8 @@ const writings: [name: string, write: (path: string) => void][] = [
   ['appendTo', (file) => appendTo(file, 'x')],
   ['overwriteStart', (file) => overwriteStart(file, 'x')],
   ['overwriteFile', (file) => overwriteFile(file, 'x')],
-  ['truncateTo', (file) => truncateTo(file, 0)]
+  ['truncateTo', (file) => truncateTo(file, 0)],
+  ['KeptFile', (file) => new KeptFile(file).open()]
 ];
 
 test.each(writings)(
@@ -125,4 +128,32 @@ test('a file becomes writable when the process that creates it removes the draft
   unlinkSync(draft);
   appendTo(path, 'two');
   expect(readFileSync(path, 'utf8')).toBe('one two');
+});
+
+test('a kept file is the one that has its path at each write', () => {
+  const kept = new KeptFile(path);
+  const write = (text: string) => writeSync(kept.open(), text);
+  write('one ');
+  write('two');
+  renameSync(path, `${path}.1`);
+  write('three');
+  unlinkSync(path);
+  write('four');
+  kept.close();
+  expect(readFileSync(`${path}.1`, 'utf8')).toBe('one two');
+  expect(readFileSync(path, 'utf8')).toBe('four');
+});
+
+test('a kept file is opened once', () => {
+  const kept = new KeptFile(path);
+  expect(kept.open()).toBe(kept.open());
+  kept.close();
+});
+
+test('attack: a kept file that gets another name is not written again', () => {
+  const kept = new KeptFile(path);
+  writeSync(kept.open(), 'one');
+  linkSync(path, join(workspace.home, 'other'));
+  expect(() => kept.open()).toThrow(/has another name/);
+  kept.close();
 });

@@ -4,6 +4,7 @@ import {
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
+  lstatSync,
   lutimesSync,
   openSync,
   type Stats
@@ -65,6 +66,43 @@ export function overwriteFile(
     writeAll(descriptor, text);
     if (durable) fdatasyncSync(descriptor);
   });
+}
+
+/**
+ * A state file that this process writes again and again. It stays open, and is
+ * opened anew when another file has its path. Applies the checks of
+ * `openToAppend`.
+ */
+export class KeptFile {
+  readonly #path: string;
+  readonly #flags: number;
+  #kept: { descriptor: number; dev: number; ino: number } | undefined;
+
+  /** @param appends false for a file whose start is overwritten */
+  constructor(path: string, appends = true) {
+    this.#path = path;
+    this.#flags = O_WRONLY | O_CREAT | (appends ? O_APPEND : 0);
+  }
+
+  /** The descriptor, which the caller must not close. */
+  open(): number {
+    const file = lstatSync(this.#path, { throwIfNoEntry: false });
+    const kept = this.#kept;
+    if (kept && file?.dev === kept.dev && file.ino === kept.ino) {
+      checkOwn(this.#path, file);
+      return kept.descriptor;
+    }
+    this.close();
+    const descriptor = openOwn(this.#path, this.#flags);
+    const { dev, ino } = fstatSync(descriptor);
+    this.#kept = { descriptor, dev, ino };
+    return descriptor;
+  }
+
+  close(): void {
+    if (this.#kept) closeSync(this.#kept.descriptor);
+    this.#kept = undefined;
+  }
 }
 
 /** Truncates a state file, with the checks of `openToAppend`. */

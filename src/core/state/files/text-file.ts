@@ -1,11 +1,13 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { closeSync, fstatSync, readSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, readSync, statSync } from 'node:fs';
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { absentUnlessLimited } from '../../errors.ts';
+import { KnownFiles } from './known-files.ts';
 import {
   openRegular,
   openRegularAsync,
   ownReadFlags,
+  readRegular,
   streamRegular
 } from './regular-file.ts';
 
@@ -134,6 +136,11 @@ function blockOf(
   startIn: (size: number) => number,
   bytes: number
 ): string {
+  const whole = smallFile(path);
+  if (whole) {
+    const start = startIn(whole.length);
+    return whole.toString('utf8', start, start + bytes);
+  }
   let descriptor: number;
   try {
     descriptor = openRegular(path, ownReadFlags);
@@ -151,8 +158,37 @@ function blockOf(
   }
 }
 
+/** Larger files are read each time. */
+const smallBytes = 8 * 1024;
+
+const smallFiles = new KnownFiles<Buffer | undefined>(100);
+
+/**
+ * All bytes of a small file, which are read again only after a change; its
+ * journal record, its page and its answers show the same text. Undefined for
+ * other files, and for those that cannot be read.
+ */
+function smallFile(path: string): Buffer | undefined {
+  const file = lstatSync(path, { throwIfNoEntry: false });
+  if (!file?.isFile() || file.size > smallBytes) return undefined;
+  if (file.size === 0) return Buffer.alloc(0);
+  const read = () => {
+    try {
+      return readRegular(path, ownReadFlags);
+    } catch {
+      return undefined;
+    }
+  };
+  return smallFiles.read(path, read, (bytes) => bytes !== undefined);
+}
+
 /** The buffer fits the file, because hundreds may be read concurrently. */
 async function* textChunks(path: string): AsyncGenerator<string> {
+  const whole = smallFile(path);
+  if (whole) {
+    yield whole.toString('utf8');
+    return;
+  }
   const stream = await streamRegular(path, {
     encoding: 'utf8',
     highWaterMark: Math.min(mostChunkBytes, sizeOf(path) + 1)
