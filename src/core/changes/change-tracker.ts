@@ -24,6 +24,7 @@ import {
 } from './concurrent-writers.ts';
 import {
   createBelow,
+  isDeleted,
   removeUnused,
   restoreWorktree,
   reuseWorktree
@@ -214,6 +215,9 @@ export class ChangeTracker {
     const patch = temporaryName(join(directory, 'changes.diff'));
     const late = lateNote(directory);
     try {
+      // In a folder at its path, git would find the repository above.
+      if (record.worktree && isDeleted(record.worktree))
+        throw new Error('its worktree was deleted');
       const found = await this.#limits.within(mostMs, (signal) =>
         repositories.compare(this.#viewOf(record, directory), patch, signal)
       );
