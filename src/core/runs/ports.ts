@@ -13,7 +13,7 @@ export interface LaunchRequest {
   timeoutSeconds: number;
   idleTimeoutSeconds: number;
   outputLimitBytes: number;
-  /** The engine's plain stdout is the answer. */
+  /** Whether plain stdout is the answer, or events; undefined for neither. */
   isPlain?: boolean;
   /** Ends the run when this process ends. */
   stopWithUs: boolean;

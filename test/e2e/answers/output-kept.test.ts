@@ -67,6 +67,34 @@ describe('what an agent prints is kept whole', () => {
     });
   });
 
+  test('although a wrapped script reopens /dev/stdout', async () => {
+    const id = await spawn('wrapped', 'echo one; echo two >/dev/stdout');
+    expect(await ended(id)).toMatchObject({
+      status: 'completed',
+      result: 'one\ntwo'
+    });
+  });
+
+  test('although a script that writes events reopens /dev/stdout', async () => {
+    const event = `echo '{"text":"the answer"}'`;
+    const id = await spawn('events', `${event}; echo note >/dev/stdout`);
+    expect(await ended(id)).toMatchObject({
+      status: 'completed',
+      result: 'the answer'
+    });
+  });
+
+  test('although a script that writes events reopens /dev/stderr', async () => {
+    const id = await spawn(
+      'events',
+      'echo why >&2; echo more | tee /dev/stderr >/dev/null; exit 3'
+    );
+    expect(await ended(id)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('why\nmore')
+    });
+  });
+
   test('although Perl reopens /dev/stdout', async () => {
     const id = await spawn(
       'perl',
@@ -242,21 +270,26 @@ function printed(text: string, done: string): string {
 
 /** Starts an agent whose program does this. */
 async function spawn(engine: string, script: string): Promise<string> {
-  const made = (name: string, command: string, flag: string) => {
+  const plugins: string[] = [];
+  const made = (name: string, [command, ...args]: string[], more = '') => {
     const parts = { kind: 'cli', name, description: 'For tests.', command };
     const text = JSON.stringify(parts).slice(0, -1);
     workspace.write(
       `${name}.mjs`,
-      `export default ${text}, args: () => ['${flag}'] };`
+      `export default ${text}, args: () => ${JSON.stringify(args)}, ${more} };`
     );
+    plugins.push(`./${name}.mjs`);
   };
-  made('shell', 'sh', '-s');
-  made('node', process.execPath, '-');
-  made('perl', 'perl', '-');
-  workspace.write(
-    '.trouperc.json',
-    '{"plugins": ["./shell.mjs", "./node.mjs", "./perl.mjs"]}'
+  made('shell', ['sh', '-s']);
+  made('wrapped', ['env', 'nice', 'sh', '-s']);
+  made('node', [process.execPath, '-']);
+  made('perl', ['perl', '-']);
+  made(
+    'events',
+    ['sh', '-s'],
+    'read: (reply, { text }) => text ? { ...reply, text, finished: true } : reply'
   );
+  workspace.write('.trouperc.json', JSON.stringify({ plugins }));
   server = await startServer(workspace);
   const { data, text } = await call(`spawn_${engine}`, {
     prompt: script,
