@@ -132,6 +132,11 @@ export function claimOf(directory: string, place: string): Claim | undefined {
   return { supervisor, watchdogs, never: first === 'never' };
 }
 
+/** A supervisor with pipes has two readers besides its one or two watchdogs. */
+export function hasReaders({ watchdogs }: Claim): boolean {
+  return watchdogs.length > 2;
+}
+
 /** True when a process has started the run or declared that it never starts. */
 export function wasClaimed(directory: string): boolean {
   return existsSync(fileIn(directory, 'claim'));
@@ -200,30 +205,36 @@ export function exitCodeOf(directory: string): number | undefined {
   return text && /^\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** In `exit`: the disk was full when the end was first recorded. */
-const fullNote = '[full]';
-
 /**
- * Notes about output that could not be written, and whether the disk was full
- * at the end. They follow the exit code in a file that already has a disk
- * block, so that they fit on a full disk.
+ * Notes in `exit` about the output. `full`: the disk was full when the end was
+ * first recorded. `filled`: it was full while the agent could not write on.
+ * `emptied`: stdout was truncated. They follow the exit code in a file that
+ * already has a disk block, so that they fit on a full disk.
  */
-export function endNotesOf(directory: string): { cut: string; full: boolean } {
+type LossNote = 'full' | 'filled' | 'emptied';
+
+/** @returns the notes, and in `cut` why a reader could not write output */
+export function endNotesOf(
+  directory: string
+): Record<LossNote, boolean> & { cut: string } {
   const text = readIfExists(fileIn(directory, 'exit')) ?? '';
   const notes = text.slice(exitFileBytes);
+  const has = (note: LossNote) => notes.includes(`[${note}]`);
   return {
-    cut: notes.replaceAll(fullNote, '').trim(),
-    full: notes.includes(fullNote)
+    cut: notes.replaceAll(/\[(full|filled|emptied)\]/g, '').trim(),
+    full: has('full'),
+    filled: has('filled'),
+    emptied: has('emptied')
   };
 }
 
-/** Records that the disk was full at the end. Never throws. */
-export function noteFull(directory: string): void {
+/** Never throws: the end is then classified without the note. */
+export function noteLoss(directory: string, note: LossNote): void {
   try {
-    if (!endNotesOf(directory).full)
-      appendTo(fileIn(directory, 'exit'), `${fullNote}\n`);
+    if (!endNotesOf(directory)[note])
+      appendTo(fileIn(directory, 'exit'), `[${note}]\n`);
   } catch {
-    // The end is then classified without the note.
+    // The folder was removed, or is read-only.
   }
 }
 

@@ -5,12 +5,14 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { locate } from '../../../src/adapters/child-process/locate.ts';
+import { endNotesOf } from '../../../src/core/runs/run-files.ts';
 import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { isAlive } from '../../kit/agents/probe-agent.ts';
 import { until } from '../../kit/judges/until.ts';
@@ -171,6 +173,39 @@ describe('an agent that printed while the disk was full has failed:', () => {
         error: expect.stringContaining('disk was full')
       });
     });
+});
+
+testMounted('an agent whose disk was full for a while has failed', async () => {
+  const made = makeSmallDisk(4096);
+  disk = made;
+  workspace.remove();
+  workspace = createTempWorkspace(made.directory);
+  const [go, over] = [join(arena, 'go'), join(arena, 'over')];
+  const id = await spawn(
+    'node',
+    `const fs = require('fs');
+     const wait = (file) => { while (!fs.existsSync(file)); };
+     const print = (text) => { try { fs.writeSync(1, text); } catch {} };
+     print('first'); wait('${go}'); print('x'.repeat(9e6));
+     wait('${over}'); print('last');`
+  );
+  const folder = join(workspace.record, 'spawns', id);
+  const { size } = await until('its words', () => {
+    const stats = statSync(join(folder, 'stdout'));
+    return stats.size > 0 ? stats : undefined;
+  });
+  expect(size).toBe(5);
+  made.fill();
+  writeFileSync(go, '');
+  await until('a note', () => endNotesOf(folder).filled);
+  made.free();
+  writeFileSync(over, '');
+  const { status, error_code, result } = await ended(id);
+  expect({ status, error_code }).toEqual({
+    status: 'failed',
+    error_code: 'storage_full'
+  });
+  expect(result).toMatch(/^firstx/);
 });
 
 test('an agent whose stdout was removed ends, and says so', async () => {
