@@ -13,7 +13,7 @@ import type {
 import { hasExited } from '../../core/runs/run-files.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
-import { removeOwnTmux } from './own-tmux.ts';
+import { isOwnTmuxInUse, removeOwnTmux } from './own-tmux.ts';
 import {
   hasProc,
   type ProcessEntry,
@@ -79,8 +79,8 @@ async function stop(
   const report = await killTree(target, supervisor).finally(() =>
     clearTimeout(resisted)
   );
-  if (report.survivors.length === 0 && hasExited(directory))
-    removeOwnTmux(directory);
+  const isOver = report.survivors.length === 0 && hasExited(directory);
+  if (isOver && !isOwnTmuxInUse(directory)) removeOwnTmux(directory);
   return report;
 }
 
