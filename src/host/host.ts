@@ -19,6 +19,7 @@ import type { Paths } from '../core/paths/paths.ts';
 import type { RecordIdentity } from '../core/paths/records.ts';
 import type { CleanTools } from '../core/retention/clean.ts';
 import type { CallerContext } from '../core/runs/admission/caller-context.ts';
+import { noteFullDisk } from '../core/runs/end/output-loss.ts';
 import type { RunTracker } from '../core/runs/end/run-tracker.ts';
 import { cancelRun, end } from '../core/runs/end/stopper.ts';
 import {
@@ -42,6 +43,9 @@ import { poll, withTimeout } from '../core/timing.ts';
 import { log, logProblem } from './log.ts';
 import { type Parts, wire } from './wiring.ts';
 import { wireEngines } from './wiring-engines.ts';
+
+/** A disk may be full only for a moment. Each check is one system call. */
+const diskPollMs = 100;
 
 /** Poll interval for workers, short because queued workers wait for a poll. */
 const workersPollMs = 300;
@@ -114,6 +118,7 @@ export class Host {
     const updateWorkers = whileSafe(() => this.orchestrator.attend());
     const unmark = this.#markServer();
     const stopRuns = poll(700, updateRuns, logProblem);
+    const stopDisk = poll(diskPollMs, this.#watchDisk, logProblem);
     const hasWorkers = hasToolset(this.config, 'orchestrator');
     const stopWorkers =
       hasWorkers && poll(workersPollMs, updateWorkers, logProblem);
@@ -126,6 +131,7 @@ export class Host {
     this.#stopWatching = () => {
       unmark();
       stopRuns();
+      stopDisk();
       if (stopWorkers) stopWorkers();
       for (const unsubscribe of unsubscribes) unsubscribe();
     };
@@ -156,6 +162,11 @@ export class Host {
     await withTimeout(this.#updateSummons(), 300, undefined);
     this.#parts.starter.pump();
   }
+
+  readonly #watchDisk = async (): Promise<void> => {
+    const { store, starter } = this.#parts;
+    noteFullDisk(store, starter.slots.records());
+  };
 
   /** Never rejects. */
   async #updateSummons(): Promise<void> {

@@ -14,6 +14,7 @@ import {
   processEntry,
   thisNamespace
 } from './process-table.ts';
+import { SharedTmux } from './shared-tmux.ts';
 
 interface KillTimes {
   /** Between TERM and KILL. */
@@ -33,7 +34,7 @@ const claimMs = 500;
  * KILL. It spares the supervisor and waits for it, so a run that is just
  * starting cannot escape, and one that is just ending gets no stop request. A
  * process that leaves its session and its parent and clears its environment
- * cannot be found.
+ * cannot be found. A tmux server that a person uses too is spared.
  *
  * @param supervisor the pid of a supervisor that this process started and that
  *   has not ended: its claim may have been removed
@@ -47,6 +48,7 @@ export async function killTree(
   const began = performance.now();
   const known = new Map<number, ProcessEntry>();
   const nested = new Map<string, Promise<StopReport>>();
+  const sharedTmux = new SharedTmux(target.directory);
   const inspect = async (): Promise<Inspection> => {
     // Read before the snapshot, which then contains the claiming supervisor.
     const claim = claimHere(target, supervisor);
@@ -54,7 +56,8 @@ export async function killTree(
     // Read again: a slow snapshot gives time to record the watchdogs.
     const now = claim && { ...claim, ...claimHere(target, supervisor) };
     const tree = findAgentTree(target, now, known, snapshot);
-    for (const member of tree.members) known.set(member.pid, member);
+    const members = await sharedTmux.without(tree.members, snapshot.entries);
+    for (const member of members) known.set(member.pid, member);
     for (const directory of target.withNested ? tree.nested : [])
       if (!nested.has(directory))
         nested.set(directory, endNested(directory, target, times));
@@ -66,8 +69,8 @@ export async function killTree(
       (claim.supervisor
         ? tree.spared.length > 0
         : !claim.never && performance.now() - began < claimMs);
-    const isOver = !starting && !tree.members.length;
-    return { members: tree.members, isOver };
+    const isOver = !starting && !members.length;
+    return { members, isOver };
   };
   const terminated = new Set<number>();
   let request = target.request;

@@ -8,6 +8,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import type { LaunchRequest } from '../../core/runs/ports.ts';
+import { hasProc } from './process-table.ts';
 import { isWindows } from './windows.ts';
 
 /** The default directory of tmux's sockets. */
@@ -35,6 +36,11 @@ export function ownTmux(
   } catch {
     return {};
   }
+}
+
+/** Whether a server is left in an agent's directory, since a person uses it. */
+export function isOwnTmuxInUse(directory: string): boolean {
+  return hasProc() && isListening(socketIn(socketDirectoryOf(directory)));
 }
 
 /** Removes the directory of an agent that has ended. Never throws. */

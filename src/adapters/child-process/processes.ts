@@ -16,7 +16,7 @@ import { withTimeout } from '../../core/timing.ts';
 import { ApiHosts, isHosted } from './api-hosts.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
-import { removeOwnTmux } from './own-tmux.ts';
+import { isOwnTmuxInUse, removeOwnTmux } from './own-tmux.ts';
 import {
   hasProc,
   type ProcessEntry,
@@ -132,8 +132,8 @@ async function stop(
   const report = await killTree(target, supervisor).finally(() =>
     clearTimeout(resisted)
   );
-  if (report.survivors.length === 0 && hasExited(directory))
-    removeOwnTmux(directory);
+  const isOver = report.survivors.length === 0 && hasExited(directory);
+  if (isOver && !isOwnTmuxInUse(directory)) removeOwnTmux(directory);
   return report;
 }
 

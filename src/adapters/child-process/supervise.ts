@@ -1,13 +1,12 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, realpathSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
-import { KnownFiles } from '../../core/state/files/known-files.ts';
 import { openToAppend } from '../../core/state/files/own-file.ts';
-import { headOf } from '../../core/state/files/text-file.ts';
 import { hostedCommand, isHosted } from './api-hosts.ts';
 import { expectDescriptorRoom } from './descriptor-room.ts';
+import { outputRoute } from './output-route.ts';
 import { ownTmux } from './own-tmux.ts';
 import { supervisorScript } from './supervisor-script.ts';
 import { isWindows } from './windows.ts';
@@ -97,7 +96,7 @@ export function supervisorArguments(
     process.umask().toString(8).padStart(3, '0'),
     process.execPath,
     reaper,
-    request.isPlain && isScript(request.command) ? 'pipe' : 'file',
+    outputRoute({ ...request, path: request.environment.PATH }),
     request.command,
     ...request.args
   ];
@@ -111,38 +110,4 @@ function limitsOf(request: LaunchRequest): string[] {
     String(request.outputLimitBytes),
     request.stopWithUs ? 'stop' : 'keep'
   ];
-}
-
-/** Enough for `#!/usr/bin/env -S bash -eu`. */
-const firstBytes = 128;
-
-const interpreters =
-  /^(sh|ash|dash|bash|ksh|mksh|yash|zsh|busybox|python|perl|ruby|php|lua|[gm]?awk)\d*(\.\w+)*$/;
-
-/** Whether programs are scripts. */
-const scripts = new KnownFiles<boolean>(50);
-
-/**
- * Whether a program is a script, or an interpreter that writes to pipes
- * synchronously. Only such programs get pipes for their output: a script may
- * reopen /dev/stdout, which truncates a file. Node and Bun lose output beyond
- * the 64 KiB that a pipe holds when they exit.
- */
-export function isScript(path: string): boolean {
-  try {
-    const program = realpathSync(path);
-    return scripts.read(program, () =>
-      interpreters.test(basename(interpreterOf(program) ?? program))
-    );
-  } catch {
-    return false;
-  }
-}
-
-function interpreterOf(path: string): string | undefined {
-  const [, words] = /^#![ \t]*(.*)/.exec(headOf(path, firstBytes)) ?? [];
-  const [first, ...others] = words?.split(/\s+/) ?? [];
-  if (first === undefined || basename(first) !== 'env') return first;
-  // The flags and variables of `env` come before the program.
-  return others.find((word) => !/^-|=/.test(word));
 }

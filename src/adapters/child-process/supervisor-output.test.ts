@@ -122,12 +122,78 @@ describe.concurrent.each([
       }
     });
 
+  testHere(
+    'is marked as emptied where a program with files truncates it',
+    async () => {
+      const [go, over] = [join(base, `${name}-go`), join(base, `${name}-over`)];
+      const run = start(
+        `echo one; ${waitFor(1)}; echo x >/dev/stdout; ${waitFor(2)}`,
+        { ...withFiles, args: [go, over] }
+      );
+      await twoLooks(run.directory);
+      writeFileSync(go, '');
+      await twoLooks(run.directory);
+      writeFileSync(over, '');
+      await run.ended;
+      expect(exitCodeOf(run.directory)).toBe(0);
+      expect(endNotesOf(run.directory)).toMatchObject({
+        ...{ emptied: true, filled: false, cut: '' }
+      });
+    }
+  );
+
+  testFull(
+    'is marked where a program with files met a disk that was full for a while',
+    async () => {
+      const directory = join(base, `${name}-while`);
+      const [go, over] = [`${directory}-go`, `${directory}-over`];
+      mkdirSync(directory);
+      const disk = mountSmallDisk(directory, 64);
+      try {
+        const run = start(
+          `${waitFor(1)}; head -c 9999 /dev/zero; ${waitFor(2)}; echo more`,
+          { ...withFiles, args: [go, over], directory }
+        );
+        await run.claimed();
+        disk.fill();
+        writeFileSync(go, '');
+        await twoLooks(directory);
+        disk.free();
+        writeFileSync(over, '');
+        await run.ended;
+        expect(exitCodeOf(directory)).toBe(0);
+        expect(endNotesOf(directory)).toMatchObject({
+          ...{ filled: true, emptied: false, cut: '' }
+        });
+      } finally {
+        disk.unmount();
+      }
+    }
+  );
+
   function start(script: string, options: SupervisedOptions = {}) {
     // A failed test leaves no process for long.
     const limits = { timeoutSeconds: 60, outputLimitBytes: 1e8, ...options };
     return superviseScript(base, path ?? '', script, limits);
   }
 });
+
+/** A script with events that may hand over to Node; looked at every second. */
+const withFiles = { isPlain: false, idleTimeoutSeconds: 4 };
+
+function waitFor(argument: number): string {
+  return `: "$@"; until [ -e "$${argument}" ]; do sleep 0.05; done`;
+}
+
+/** The watchdog has looked since the call: its first sign may be an older one. */
+async function twoLooks(directory: string): Promise<void> {
+  const sign = () =>
+    statSync(join(directory, 'alive'), { throwIfNoEntry: false })?.mtimeMs;
+  for (let looks = 0; looks < 2; looks += 1) {
+    const before = sign();
+    await until('a sign', () => sign() !== before);
+  }
+}
 
 function whole(directory: string) {
   return { directory, place: thisNamespace() };

@@ -86,9 +86,17 @@ hung() {
 }
 
 size() {
-  size=$(wc -c <"$dir/stdout")
+  out=$(wc -c <"$dir/stdout")
   errors=$(wc -c <"$dir/stderr")
-  size=$((size + errors))
+  size=$((out + errors))
+}
+# Without a server, this alone sees what an agent with files loses meanwhile.
+lost() {
+  [ "$output" = file ] || return
+  [ "$out" -ge "$had" ] || echo "[emptied]" >>"$dir/exit"
+  had=$out
+  # A file at a whole block cannot grow on a full disk.
+  [ -z "$full" ] || [ $((out % 1024)) -ne 0 ] || echo "[filled]" >>"$dir/exit"
 }
 
 (
@@ -96,7 +104,7 @@ size() {
   umask 077
   trap 'kill -KILL $!; wait; exit 0' TERM
   [ -z "$terminal" ] || trap hung HUP
-  left=$wall quiet=0 seen=-1
+  left=$wall quiet=0 seen=-1 had=0
   while :; do
     step=15
     if [ "$idle" -gt 0 ]; then
@@ -107,6 +115,9 @@ size() {
     sleep "$step" &
     wait $!
     read -r code <"$dir/exit" && [ -n "$code" ] && exit
+    # An empty file needs a new block for a byte.
+    full=
+    echo >"$dir/alive" || full=yes
     true >"$dir/alive"
     if [ -e "$dir/outcome.json" ]; then
       stop canceled
@@ -119,6 +130,7 @@ size() {
       exit
     fi
     size
+    lost
     if [ "$limit" -gt 0 ] && [ "$size" -gt "$limit" ]; then
       stop output_limit
       exit

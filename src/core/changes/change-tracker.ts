@@ -30,6 +30,7 @@ import { writersElsewhere } from './other-workspaces.ts';
 import {
   createBelow,
   enterWorktree,
+  isDeleted,
   removeUnused,
   restoreWorktree,
   reuseWorktree
@@ -233,6 +234,9 @@ export class ChangeTracker {
     const patch = temporaryName(join(directory, 'changes.diff'));
     const late = lateNote(directory);
     try {
+      // In a folder at its path, git would find the repository above.
+      if (record.worktree && isDeleted(record.worktree))
+        throw new Error('its worktree was deleted');
       const found = await this.#limits.within(mostMs, (signal) =>
         repositories.compare(this.#viewOf(record, directory), patch, signal)
       );

@@ -1,11 +1,12 @@
 import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
-import { basename, dirname, join, relative, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { HostError, messageOf } from '../errors.ts';
 import { isInside } from '../paths/troupe-home.ts';
 import { resolveDirectory } from '../runs/admission/containment.ts';
 import type { Processes } from '../runs/ports.ts';
 import { isAgentId, type RunRecord, type Worktree } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
+import { headOf } from '../state/files/text-file.ts';
 import { FileLock } from '../state/locks/file-lock.ts';
 import type { Repositories } from './ports.ts';
 
@@ -148,6 +149,21 @@ export function removeUnused(
     if (!store.openIds().some(isNeededBy) && !hasWorker())
       await repositories.removeUntouched(worktree, cwd, signal);
   });
+}
+
+/** Enough for the longest path on Linux. */
+const mostLinkBytes = 5000;
+
+/**
+ * Whether a worktree was deleted. Its folder alone proves nothing, because an
+ * agent that goes on creates it again: then it has no `.git` file that leads to
+ * git's own entry for the worktree.
+ */
+export function isDeleted({ path }: Worktree): boolean {
+  const link = join(path, '.git');
+  if (!existsSync(link)) return true;
+  const [, entry] = /^gitdir: (.+)/.exec(headOf(link, mostLinkBytes)) ?? [];
+  return entry !== undefined && !existsSync(resolve(path, entry));
 }
 
 /** Whether a worktree is the agent's own, or contains its directory. */

@@ -13,7 +13,7 @@ export interface LaunchRequest {
   timeoutSeconds: number;
   idleTimeoutSeconds: number;
   outputLimitBytes: number;
-  /** The engine's plain stdout is the answer. */
+  /** Whether plain stdout is the answer, or events; undefined for neither. */
   isPlain?: boolean;
   /**
    * The engine of an API agent, if one process may make the calls of several

@@ -135,6 +135,11 @@ function isWholeClaim(text: string): boolean {
   return text === 'never\n' || /^\d+ .*\n.*\n$/.test(text);
 }
 
+/** A supervisor with pipes has two readers besides its one or two watchdogs. */
+export function hasReaders({ watchdogs }: Claim): boolean {
+  return watchdogs.length > 2;
+}
+
 /** True when a process has started the run or declared that it never starts. */
 export function wasClaimed(directory: string): boolean {
   return existsSync(fileIn(directory, 'claim'));
@@ -215,30 +220,36 @@ function readExit(directory: string): string | undefined {
   );
 }
 
-/** In `exit`: the disk was full when the end was first recorded. */
-const fullNote = '[full]';
-
 /**
- * Notes about output that could not be written, and whether the disk was full
- * at the end. They follow the exit code in a file that already has a disk
- * block, so that they fit on a full disk.
+ * Notes in `exit` about the output. `full`: the disk was full when the end was
+ * first recorded. `filled`: it was full while the agent could not write on.
+ * `emptied`: stdout was truncated. They follow the exit code in a file that
+ * already has a disk block, so that they fit on a full disk.
  */
-export function endNotesOf(directory: string): { cut: string; full: boolean } {
+type LossNote = 'full' | 'filled' | 'emptied';
+
+/** @returns the notes, and in `cut` why a reader could not write output */
+export function endNotesOf(
+  directory: string
+): Record<LossNote, boolean> & { cut: string } {
   const text = readExit(directory) ?? '';
   const notes = text.slice(exitFileBytes);
+  const has = (note: LossNote) => notes.includes(`[${note}]`);
   return {
-    cut: notes.replaceAll(fullNote, '').trim(),
-    full: notes.includes(fullNote)
+    cut: notes.replaceAll(/\[(full|filled|emptied)\]/g, '').trim(),
+    full: has('full'),
+    filled: has('filled'),
+    emptied: has('emptied')
   };
 }
 
-/** Records that the disk was full at the end. Never throws. */
-export function noteFull(directory: string): void {
+/** Never throws: the end is then classified without the note. */
+export function noteLoss(directory: string, note: LossNote): void {
   try {
-    if (!endNotesOf(directory).full)
-      appendTo(fileIn(directory, 'exit'), `${fullNote}\n`);
+    if (!endNotesOf(directory)[note])
+      appendTo(fileIn(directory, 'exit'), `[${note}]\n`);
   } catch {
-    // The end is then classified without the note.
+    // The folder was removed, or is read-only.
   }
 }
 

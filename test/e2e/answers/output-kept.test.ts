@@ -5,12 +5,14 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { locate } from '../../../src/adapters/child-process/locate.ts';
+import { endNotesOf } from '../../../src/core/runs/run-files.ts';
 import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { isAlive } from '../../kit/agents/probe-agent.ts';
 import { until } from '../../kit/judges/until.ts';
@@ -64,6 +66,34 @@ describe('what an agent prints is kept whole', () => {
     expect(await ended(id)).toMatchObject({
       status: 'completed',
       result: 'one\ntwo\nthree\nfour'
+    });
+  });
+
+  test('although a wrapped script reopens /dev/stdout', async () => {
+    const id = await spawn('wrapped', 'echo one; echo two >/dev/stdout');
+    expect(await ended(id)).toMatchObject({
+      status: 'completed',
+      result: 'one\ntwo'
+    });
+  });
+
+  test('although a script that writes events reopens /dev/stdout', async () => {
+    const event = `echo '{"text":"the answer"}'`;
+    const id = await spawn('events', `${event}; echo note >/dev/stdout`);
+    expect(await ended(id)).toMatchObject({
+      status: 'completed',
+      result: 'the answer'
+    });
+  });
+
+  test('although a script that writes events reopens /dev/stderr', async () => {
+    const id = await spawn(
+      'events',
+      'echo why >&2; echo more | tee /dev/stderr >/dev/null; exit 3'
+    );
+    expect(await ended(id)).toMatchObject({
+      status: 'failed',
+      error: expect.stringContaining('why\nmore')
     });
   });
 
@@ -143,6 +173,39 @@ describe('an agent that printed while the disk was full has failed:', () => {
         error: expect.stringContaining('disk was full')
       });
     });
+});
+
+testMounted('an agent whose disk was full for a while has failed', async () => {
+  const made = makeSmallDisk(4096);
+  disk = made;
+  workspace.remove();
+  workspace = createTempWorkspace(made.directory);
+  const [go, over] = [join(arena, 'go'), join(arena, 'over')];
+  const id = await spawn(
+    'node',
+    `const fs = require('fs');
+     const wait = (file) => { while (!fs.existsSync(file)); };
+     const print = (text) => { try { fs.writeSync(1, text); } catch {} };
+     print('first'); wait('${go}'); print('x'.repeat(9e6));
+     wait('${over}'); print('last');`
+  );
+  const folder = join(workspace.record, 'spawns', id);
+  const { size } = await until('its words', () => {
+    const stats = statSync(join(folder, 'stdout'));
+    return stats.size > 0 ? stats : undefined;
+  });
+  expect(size).toBe(5);
+  made.fill();
+  writeFileSync(go, '');
+  await until('a note', () => endNotesOf(folder).filled);
+  made.free();
+  writeFileSync(over, '');
+  const { status, error_code, result } = await ended(id);
+  expect({ status, error_code }).toEqual({
+    status: 'failed',
+    error_code: 'storage_full'
+  });
+  expect(result).toMatch(/^firstx/);
 });
 
 test('an agent whose stdout was removed ends, and says so', async () => {
@@ -242,21 +305,26 @@ function printed(text: string, done: string): string {
 
 /** Starts an agent whose program does this. */
 async function spawn(engine: string, script: string): Promise<string> {
-  const made = (name: string, command: string, flag: string) => {
+  const plugins: string[] = [];
+  const made = (name: string, [command, ...args]: string[], more = '') => {
     const parts = { kind: 'cli', name, description: 'For tests.', command };
     const text = JSON.stringify(parts).slice(0, -1);
     workspace.write(
       `${name}.mjs`,
-      `export default ${text}, args: () => ['${flag}'] };`
+      `export default ${text}, args: () => ${JSON.stringify(args)}, ${more} };`
     );
+    plugins.push(`./${name}.mjs`);
   };
-  made('shell', 'sh', '-s');
-  made('node', process.execPath, '-');
-  made('perl', 'perl', '-');
-  workspace.write(
-    '.trouperc.json',
-    '{"plugins": ["./shell.mjs", "./node.mjs", "./perl.mjs"]}'
+  made('shell', ['sh', '-s']);
+  made('wrapped', ['env', 'nice', 'sh', '-s']);
+  made('node', [process.execPath, '-']);
+  made('perl', ['perl', '-']);
+  made(
+    'events',
+    ['sh', '-s'],
+    'read: (reply, { text }) => text ? { ...reply, text, finished: true } : reply'
   );
+  workspace.write('.trouperc.json', JSON.stringify({ plugins }));
   server = await startServer(workspace);
   const { data, text } = await call(`spawn_${engine}`, {
     prompt: script,

@@ -28,11 +28,11 @@ afterEach(async () => {
 });
 
 /** An agent at work until the gate opens, and a wait for it. */
-async function started(more: Record<string, unknown> = {}) {
+async function started(more: Record<string, unknown> = {}, act = ':') {
   const up = join(workspace.home, 'up');
   rmSync(up, { force: true });
-  const prompt = `touch "${up}"
-    until [ -e "${gate}" ]; do sleep 0.05; done; echo answer`;
+  const prompt = `own=$PWD; touch "${up}"
+    until [ -e "${gate}" ]; do sleep 0.05; done; ${act}; echo answer`;
   const { data } = await server.call('spawn_shell', { prompt, ...more });
   await until('its start', () => existsSync(up));
   const id = String(data.agent_id);
@@ -74,23 +74,32 @@ describe('while an agent runs and is waited for', () => {
     await until('its end', () => readIfExists(log)?.includes('**Done**'));
   });
 
-  test('an isolated agent whose worktree goes ends with that as its error', async () => {
-    const { id, waiting } = await started({ isolate: 'worktree' });
-    const worktree = join(workspace.path, '.agents', 'worktrees', id);
-    expect(readdirSync(worktree)).toContain('readme.txt');
-    workspace.git('clean', '-ffdxq');
-    expect(existsSync(worktree)).toBe(false);
-    writeFileSync(gate, '');
-    const { data } = await waiting;
-    expect(data).toMatchObject({
-      results: [
-        {
-          status: 'interrupted',
-          error_code: 'interrupted',
-          error: `Its worktree ${worktree} was deleted under it, with what it had not committed there; its output is kept.`,
-          result: 'answer'
-        }
-      ]
-    });
-  });
+  test('an isolated agent whose worktree goes ends with that as its error', () =>
+    expectLost(':'));
+
+  test('an isolated agent whose worktree goes and that creates its folder again ends with that as its error', () =>
+    expectLost('mkdir -p "$own"; echo z >"$own/after.txt"'));
 });
+
+/** @param act what the agent does once its worktree is gone */
+async function expectLost(act: string): Promise<void> {
+  const { id, waiting } = await started({ isolate: 'worktree' }, act);
+  const worktree = join(workspace.path, '.agents', 'worktrees', id);
+  expect(readdirSync(worktree)).toContain('readme.txt');
+  workspace.git('clean', '-ffdxq');
+  expect(existsSync(worktree)).toBe(false);
+  writeFileSync(gate, '');
+  const { data } = await waiting;
+  expect(data).toMatchObject({
+    results: [
+      {
+        status: 'interrupted',
+        error_code: 'interrupted',
+        error: `Its worktree ${worktree} was deleted under it, with what it had not committed there; its output is kept.`,
+        result: 'answer',
+        files_changed_note:
+          'The files were not compared: its worktree was deleted.'
+      }
+    ]
+  });
+}

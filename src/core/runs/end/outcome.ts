@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
   CliEngine,
@@ -8,6 +8,7 @@ import type {
   Usage
 } from '../../../plugin/plugin.ts';
 import { changesOf } from '../../changes/change-file.ts';
+import { isDeleted } from '../../changes/own-worktree.ts';
 import { classifyWith } from '../../engines/failures.ts';
 import {
   bytesIfThere,
@@ -22,7 +23,6 @@ import { loggedUsage, type Variables } from '../program.ts';
 import type { Outcome, RunRecord } from '../run.ts';
 import {
   claimOf,
-  endNotesOf,
   exitCodeOf,
   exitedAt,
   startedAt,
@@ -33,6 +33,7 @@ import type { RunStore } from '../run-store.ts';
 import { chatOf } from '../sessions/create-chat.ts';
 import { usageBefore } from '../sessions/session-turns.ts';
 import { classifyOutcome, type Evidence } from './classify-outcome.ts';
+import { lossOf } from './output-loss.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
 
 export interface OutcomeDependencies {
@@ -117,7 +118,7 @@ export function lostTreeOf(
   { worktree, owner }: RunRecord,
   directory: string
 ): string | undefined {
-  if (!worktree || existsSync(worktree.path)) return undefined;
+  if (!worktree || !isDeleted(worktree)) return undefined;
   const hasStarted = claimOf(directory, owner.place)?.supervisor !== undefined;
   // Without changes, another process has captured the diff and removed it.
   const wasDeleted = changesOf(directory)?.total !== 0;
@@ -289,45 +290,4 @@ function trimmed(bytes: Buffer): Buffer {
 
 function isPlain(engine: Engine | undefined): engine is CliEngine {
   return engine?.kind === 'cli' && engine.read === undefined;
-}
-
-/** Files grow by whole blocks of this size, or a multiple of it. */
-const blockBytes = 1024;
-
-/** With less free space than this, a disk was probably full before. */
-const spareBytes = 256 * 1024;
-
-/** Why the output of an ended agent is incomplete, if it is. */
-function lossOf(directory: string, label: string): Failure | undefined {
-  const stdout = join(directory, 'stdout');
-  if (!existsSync(stdout))
-    return {
-      code: 'bad_output',
-      message: `${label} ended, but its file stdout was removed, so its answer is lost. Spawn it again.`
-    };
-  const { cut, full } = endNotesOf(directory);
-  const size = sizeOf(stdout);
-  // An agent writes stdout itself; on a full disk, it ends at a whole block.
-  const isFilled =
-    size % blockBytes === 0 && (full || (size > 0 && isNearlyFull(directory)));
-  if (isFilled || /no space|quota/i.test(cut))
-    return {
-      code: 'storage_full',
-      message: `${label} wrote while the disk was full, so its output is not whole. Free space on the disk that holds ~/.troupe and spawn it again.`
-    };
-  if (cut === '') return undefined;
-  return {
-    code: 'bad_output',
-    message: `The output of ${label} was not written down whole (${cut.slice(0, 200)}). Spawn it again.`
-  };
-}
-
-/** True for a disk that was probably full while the output was written. */
-function isNearlyFull(directory: string): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(directory);
-    return bavail * bsize < spareBytes;
-  } catch {
-    return false;
-  }
 }

@@ -7,7 +7,7 @@ import { Throttle, withTimeout } from '../../timing.ts';
 import { corruptRun, isFull, unwritten } from '../damaged-run.ts';
 import type { Processes } from '../ports.ts';
 import type { Outcome, Run, RunRecord } from '../run.ts';
-import { claimOf, hasExited, noteFull } from '../run-files.ts';
+import { claimOf, hasExited, noteLoss } from '../run-files.ts';
 import {
   isOver,
   isUnseen,
@@ -306,12 +306,13 @@ export class RunTracker {
       this.#cleared.add(id);
       return events.runChanged(record);
     }
+    this.#watchdog.noteTruncation(id, directory);
     await this.#throttle.turn();
     try {
       await finalize(record, this.#with);
     } catch (problem) {
       if (limitError(problem)) throw problem;
-      if (isFull(problem)) noteFull(directory);
+      if (isFull(problem)) noteLoss(directory, 'full');
       this.#problems.set(id, problem);
       return this.#report(id, problem);
     }

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
 import type { Reply } from '../../../plugin/plugin.ts';
+import { emptyExitFile } from '../run-files.ts';
 import type { ReplySoFar } from './live-output.ts';
+import { lossOf } from './output-loss.ts';
 import { Watchdog } from './watchdog.ts';
 
 const record = recordWith({ retry_seconds: 8 });
@@ -33,6 +35,25 @@ function check(
   );
   return seen.at(-1);
 }
+
+test('a stdout that has become shorter is noted, and makes its answer incomplete', () => {
+  const watchdog = new Watchdog();
+  const printed = (text: string) =>
+    writeFileSync(join(directory, 'stdout'), text);
+  writeFileSync(join(directory, 'exit'), emptyExitFile);
+  printed('one\ntwo\n');
+  watchdog.passed(patient, directory, undefined, 0);
+  printed('one\ntwo\nthree\n');
+  watchdog.noteTruncation(patient.agent_id, directory);
+  expect(lossOf(directory, 'X')).toBeUndefined();
+  printed('four\n');
+  watchdog.noteTruncation(patient.agent_id, directory);
+  printed('four\nfive\nsix\nseven\n');
+  expect(lossOf(directory, 'X')).toMatchObject({
+    code: 'bad_output',
+    message: expect.stringMatching(/^X, or .* reopened \/dev\/stdout/)
+  });
+});
 
 describe('silence', () => {
   const idle = recordWith({ idle_timeout_seconds: 4, timeout_seconds: 0 });

@@ -3,6 +3,7 @@ import type { Failure } from '../../../plugin/plugin.ts';
 import { sizeOf } from '../../state/files/text-file.ts';
 import { silenceLimitOf } from '../program.ts';
 import type { RunRecord } from '../run.ts';
+import { noteLoss } from '../run-files.ts';
 import type { ReplySoFar } from './live-output.ts';
 
 /** A run that exceeds a limit by this much has lost its own watchdog. */
@@ -13,6 +14,7 @@ interface Watched {
   since: number;
   /** Bytes of both output files. */
   output: number;
+  stdout: number;
   /** When the output last grew. */
   quietSince: number;
   /** The current failure streak, and when it was first seen. */
@@ -40,11 +42,15 @@ export class Watchdog {
     now = performance.now()
   ): Passed | undefined {
     const { agent_id: id, timeout_seconds, output_limit_bytes } = record;
-    const output =
-      sizeOf(join(directory, 'stdout')) + sizeOf(join(directory, 'stderr'));
-    const fresh = { since: now, output, quietSince: now, retries: undefined };
+    const stdout = this.noteTruncation(id, directory);
+    const output = stdout + sizeOf(join(directory, 'stderr'));
+    const fresh = {
+      ...{ since: now, output, stdout },
+      ...{ quietSince: now, retries: undefined }
+    };
     const watched = this.#watched.get(id) ?? fresh;
     this.#watched.set(id, watched);
+    watched.stdout = stdout;
     if (watched.output !== output)
       Object.assign(watched, { output, quietSince: now });
     const ranMs = now - watched.since;
@@ -64,6 +70,17 @@ export class Watchdog {
       tooLongToWait(said, leftMs) ??
       pastRetries(watched, record.retry_seconds ?? 0, said, now)
     );
+  }
+
+  /**
+   * Notes that a run's stdout has become shorter since the last check. Later,
+   * the loss cannot be seen. Returns the size.
+   */
+  noteTruncation(id: string, directory: string): number {
+    const stdout = sizeOf(join(directory, 'stdout'));
+    if (stdout < (this.#watched.get(id)?.stdout ?? 0))
+      noteLoss(directory, 'emptied');
+    return stdout;
   }
 
   /** Ids of the runs that were checked. */
