@@ -36,6 +36,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          maxWorkers: availableParallelism(),
           setupFiles,
           sequence: { groupOrder: 0 },
           include: ['{src,plugins,test}/**/*.test.ts'],

@@ -26,7 +26,8 @@ const allowed: Record<string, string> = {
   'src/adapters/git/take-tree.ts: open': 'only to read',
   'src/adapters/child-process/descriptor-room.ts: open': 'only to read',
   'src/adapters/child-process/supervise.ts: open': 'only to read',
-  'src/adapters/child-process/own-tmux.ts: mkdir': '0700, and ours, or unused',
+  'src/adapters/child-process/agent-tmux.ts: mkdir':
+    '0700, and ours, or unused',
   'src/cli/entry/api-agent.ts: writeFile': 'its own stdout',
   'src/cli/clients/settings-file.ts: mkdir':
     "a client's directory, by the mask",

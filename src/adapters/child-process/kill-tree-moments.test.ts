@@ -295,8 +295,8 @@ describe('a process that appears while its agent is being ended', () => {
     const run = await started('echo $$; exec sleep 100');
     let late: ProcessEntry | undefined;
     // The claim is read before that look, and again after it.
-    justBefore('open', '/claim', () => undefined);
-    justBefore('open', '/claim', () => {
+    justBefore('stat', '/claim', () => undefined);
+    justBefore('stat', '/claim', () => {
       late = stage.start('exec sleep 100', {
         TROUPE_AGENT_DIR: run.directory
       });
@@ -333,8 +333,8 @@ describe('a process that appears while its agent is being ended', () => {
 test('an agent that ends by itself just before its signal was not stopped', async () => {
   const run = await started('echo $$; exec sleep 100');
   process.kill(run.pid, 'SIGSTOP');
-  justBefore('open', '/claim', () => undefined);
-  justBefore('open', '/claim', () => {
+  justBefore('stat', '/claim', () => undefined);
+  justBefore('stat', '/claim', () => {
     execFileSync('kill', ['-KILL', String(run.member)]);
     while (processEntry(run.member)?.zombie === false);
     // The supervisor records the end only after a further look.

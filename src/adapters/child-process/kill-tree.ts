@@ -8,13 +8,13 @@ import {
   hasExited,
   requestStop
 } from '../../core/runs/run-files.ts';
+import { SharedTmux } from './agent-tmux.ts';
 import { findAgentTree, nextSnapshot } from './agent-tree.ts';
 import {
   type ProcessEntry,
   processEntry,
   thisNamespace
 } from './process-table.ts';
-import { SharedTmux } from './shared-tmux.ts';
 
 interface KillTimes {
   /** Between TERM and KILL. */

@@ -13,10 +13,10 @@ import type {
 } from '../../core/runs/ports.ts';
 import { claimOf, hasExited } from '../../core/runs/run-files.ts';
 import { withTimeout } from '../../core/timing.ts';
+import { isOwnTmuxInUse, removeOwnTmux } from './agent-tmux.ts';
 import { ApiHosts, isHosted } from './api-hosts.ts';
 import { killTree } from './kill-tree.ts';
 import { locate } from './locate.ts';
-import { isOwnTmuxInUse, removeOwnTmux } from './own-tmux.ts';
 import {
   hasProc,
   type ProcessEntry,

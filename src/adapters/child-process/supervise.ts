@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
 import { openToAppend } from '../../core/state/files/own-file.ts';
+import { ownTmux } from './agent-tmux.ts';
 import { hostedCommand, isHosted } from './api-hosts.ts';
 import { expectDescriptorRoom } from './descriptor-room.ts';
 import { outputRoute } from './output-route.ts';
-import { ownTmux } from './own-tmux.ts';
 import { supervisorScript } from './supervisor-script.ts';
 import { isWindows } from './windows.ts';
 

@@ -116,7 +116,7 @@ export function ownFile(directory: string, name: string): string | undefined {
 export function claimOf(directory: string, place: string): Claim | undefined {
   // For a queued run, this check is ten times cheaper than a failed read.
   const text = wasClaimed(directory)
-    ? readOnce(fileIn(directory, 'claim'), isWholeClaim)
+    ? readOnce(fileIn(directory, 'claim'), (text) => wholeClaim.test(text))
     : undefined;
   if (text === undefined) return undefined;
   const [first = '', second = ''] = text.split('\n');
@@ -131,14 +131,7 @@ export function claimOf(directory: string, place: string): Claim | undefined {
 }
 
 /** Written once, in two lines: the supervisor, and its watchdogs. */
-function isWholeClaim(text: string): boolean {
-  return text === 'never\n' || /^\d+ .*\n.*\n$/.test(text);
-}
-
-/** A supervisor with pipes has two readers besides its one or two watchdogs. */
-export function hasReaders({ watchdogs }: Claim): boolean {
-  return watchdogs.length > 2;
-}
+const wholeClaim = /^(never\n|\d+ .*\n.*\n)$/;
 
 /** True when a process has started the run or declared that it never starts. */
 export function wasClaimed(directory: string): boolean {

@@ -159,7 +159,7 @@ describe('a later member that cannot start', () => {
     const { events, squads, store, processes, starter } = stage;
     const off = events.onRunSpawned(() => {
       off();
-      justBefore('open', '/iac.jsonl', fail('ENOSPC'));
+      justBefore('write', '/iac.jsonl', fail('ENOSPC'));
     });
     const started = await squads.start({ members: members(3, 'chat') });
     const [first = '', second = '', third = ''] = started.squad.members.map(

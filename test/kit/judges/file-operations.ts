@@ -25,7 +25,7 @@ const promises = process.getBuiltinModule('node:fs/promises');
 const paths = new Map<number, string>();
 const operations: Operation[] = [];
 /** What another process may act just before. */
-type Moment = Operation['kind'] | 'open' | 'list';
+type Moment = Operation['kind'] | 'open' | 'list' | 'stat';
 
 const interruptions: {
   kind: Moment;
@@ -89,6 +89,10 @@ export function watchedFs(): Fs {
       note('make', path);
       return made;
     }) as Fs['mkdirSync'],
+    lstatSync: ((path: string, options: object) => {
+      reach('stat', path);
+      return fs.lstatSync(path, options);
+    }) as Fs['lstatSync'],
     readdirSync: ((path: string, options: object) => {
       reach('list', path);
       return fs.readdirSync(path, options);

@@ -1,7 +1,7 @@
 import {
   ownTmux,
   removeOwnTmux
-} from '../../../src/adapters/child-process/own-tmux.ts';
+} from '../../../src/adapters/child-process/agent-tmux.ts';
 
 /** Whether agents get a tmux of their own: no server on the usual socket. */
 export function mayHaveOwnTmux(): boolean {

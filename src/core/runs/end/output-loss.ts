@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Failure } from '../../../plugin/plugin.ts';
 import { sizeOf } from '../../state/files/text-file.ts';
 import type { RunRecord } from '../run.ts';
-import { claimOf, endNotesOf, hasReaders, noteLoss } from '../run-files.ts';
+import { claimOf, endNotesOf, noteLoss } from '../run-files.ts';
 import type { RunStore } from '../run-store.ts';
 
 /** Files grow by whole blocks of this size, or a multiple of it. */
@@ -55,7 +55,7 @@ export function noteFullDisk(store: RunStore, running: RunRecord[]): void {
     if (record.kind !== 'cli') continue;
     const claim = claimOf(directory, record.owner.place);
     // The readers of pipes note themselves what they could not write.
-    if (!claim?.supervisor || hasReaders(claim)) continue;
+    if (!claim?.supervisor || hasReaders(claim.watchdogs)) continue;
     if (sizeOf(join(directory, 'stdout')) % blockBytes === 0)
       noteLoss(directory, 'filled');
   }
@@ -69,4 +69,9 @@ function isNearlyFull(directory: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A supervisor with pipes has two readers besides its one or two watchdogs. */
+function hasReaders(watchdogs: number[]): boolean {
+  return watchdogs.length > 2;
 }

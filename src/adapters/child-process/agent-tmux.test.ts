@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../../../test/kit/judges/until.ts';
 import { needing } from '../../../test/kit/workspaces/needs.ts';
+import { ownTmux, removeOwnTmux } from './agent-tmux.ts';
 import { locate } from './locate.ts';
-import { ownTmux, removeOwnTmux } from './own-tmux.ts';
 
 const testTmux = needing('tmux', locate('tmux') !== undefined);
 
