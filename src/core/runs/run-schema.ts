@@ -106,6 +106,8 @@ export const outcomeSchema = lazy(() =>
     /** File in the agent's folder that holds the whole answer. */
     result_file: z.string().regex(/^(stdout|result(-[0-9a-f]{12})?\.txt)$/),
     result_chars: count,
+    /** A short answer, from which a lost `result_file` is written again. */
+    result_text: text.exactOptional(),
     exit_code: z.number().nullable(),
     model: nullable,
     session_id: nullable,

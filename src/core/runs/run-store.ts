@@ -7,6 +7,7 @@ import {
   createOnce,
   readIfExists,
   remove,
+  replaceFile,
   syncDirectory,
   temporaryName,
   writeNew
@@ -197,8 +198,11 @@ export class RunStore {
 
   outcomeOf(agentId: string): Outcome | undefined {
     if (!isAgentId(agentId)) return undefined;
-    const text = readOnce(fileIn(this.directoryOf(agentId), 'outcome.json'));
-    return text === undefined ? undefined : parseOutcome(text);
+    const directory = this.directoryOf(agentId);
+    const text = readOnce(fileIn(directory, 'outcome.json'));
+    const outcome = text === undefined ? undefined : parseOutcome(text);
+    if (outcome) restoreResult(directory, outcome);
+    return outcome;
   }
 
   /** Records how a run ended. Returns false if an end is recorded already. */
@@ -293,6 +297,22 @@ export function noteRead(
 
 export function wasRead(directory: string): boolean {
   return existsSync(join(directory, 'read'));
+}
+
+/** A power failure, or the agent, may have taken the file of a short answer. */
+function restoreResult(
+  directory: string,
+  { result_file: name, result_text: text }: Outcome
+): void {
+  if (text === undefined || name === 'stdout') return;
+  try {
+    const path = fileIn(directory, name);
+    const file = lstatIfExists(path);
+    const isWhole = file?.isFile() && file.size === Buffer.byteLength(text);
+    if (!isWhole) replaceFile(path, text);
+  } catch {
+    // The disk is full or read-only: readers report that the file is gone.
+  }
 }
 
 function toText(value: RunRecord | Outcome): string {

@@ -20,7 +20,7 @@ const limits = {
   /** More, for processes that other programs started during the run. */
   young: 12,
   starts: 1,
-  syncs: 5
+  syncs: 4
 };
 
 /** Opens per second while a server follows its own agents at work. */

@@ -1,10 +1,19 @@
-import { appendFileSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   expectDurable,
   expectWholeWhenNamed,
   justBefore,
+  syncsBelow,
   watchFiles
 } from '../../../../test/kit/judges/file-operations.ts';
 import {
@@ -81,13 +90,62 @@ function conclude(): Promise<void> {
   });
 }
 
-test('the end of a run and its result are on the disk', async () => {
+/** More than fits into the outcome. */
+const long = 'Said. '.repeat(2000).trim();
+const sayMore = () => writeFileSync(join(directory, 'stdout'), long);
+
+test.each([
+  ['short', () => undefined],
+  ['long', sayMore]
+])('the end of a run and its %s result are on the disk', async (name, say) => {
+  say();
   await conclude();
   expectDurable(join(directory, 'outcome.json'));
-  expectDurable(join(directory, 'result.txt'));
+  const { result_text } = store.outcomeOf(id) ?? {};
+  if (name === 'long') expectDurable(join(directory, 'result.txt'));
+  else expect(result_text).toBe('Said.');
 });
 
-test('a result is on the disk before the outcome that names it', async () => {
+test.each([
+  ['lost', rmSync],
+  ['empty', (path: string) => writeFileSync(path, '')],
+  [
+    'a link',
+    (path: string) => {
+      rmSync(path);
+      symlinkSync(join(directory, 'exit'), path);
+    }
+  ],
+  [
+    'a folder',
+    (path: string) => {
+      rmSync(path);
+      mkdirSync(path);
+    }
+  ]
+])(
+  'a short result whose file is %s comes from the outcome',
+  async (name, spoil) => {
+    await conclude();
+    const path = join(directory, 'result.txt');
+    spoil(path);
+    const later = new RunStore(log.workspace.record);
+    expect(later.outcomeOf(id)).toMatchObject({ result_file: 'result.txt' });
+    if (name === 'a folder')
+      return expect(lstatSync(path).isFile()).toBe(false);
+    expect(readFileSync(path, 'utf8')).toBe('Said.');
+    expect(lstatSync(path).isFile()).toBe(true);
+    expect(readFileSync(join(directory, 'exit'), 'utf8')).toBe('0\n');
+  }
+);
+
+test('the end of a run with a short result takes two syncs', async () => {
+  await conclude();
+  expect(syncsBelow(directory)).toBe(2);
+});
+
+test('a long result is on the disk before the outcome that names it', async () => {
+  sayMore();
   let wasRecorded = false;
   justBefore('link', '/outcome.json', () => {
     wasRecorded = true;
@@ -98,6 +156,7 @@ test('a result is on the disk before the outcome that names it', async () => {
 });
 
 test('a result that differs from the one of another process is on the disk', async () => {
+  sayMore();
   writeFileSync(join(directory, 'result.txt'), 'Something else.');
   await conclude();
   const { result_file = '' } = store.outcomeOf(id) ?? {};

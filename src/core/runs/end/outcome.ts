@@ -154,7 +154,7 @@ async function conclude(
   partial: PartialEvidence,
   store: RunStore,
   variables: Variables = {}
-): Promise<Omit<Outcome, 'result_file' | 'result_chars'>> {
+): Promise<Omit<Outcome, keyof ResultFile>> {
   const { reply } = partial;
   const directory = store.directoryOf(record.agent_id);
   const claim = claimOf(directory, record.owner.place);
@@ -240,7 +240,10 @@ function increaseOf(now: Usage, previous: Usage): Usage {
 /** A plain engine's stdout up to this size is trimmed into result.txt. */
 const plainResultBytes = 1024 * 1024;
 
-type ResultFile = Pick<Outcome, 'result_file' | 'result_chars'>;
+/** A final text up to this size is in `outcome.json`, too. */
+const shortResultBytes = 8 * 1024;
+
+type ResultFile = Pick<Outcome, 'result_file' | 'result_chars' | 'result_text'>;
 
 /**
  * Saves the final text without overwriting anything: another process may also
@@ -259,8 +262,14 @@ async function saveResult(
     isPlain(engine) && existsSync(stdout)
       ? trimmed(readRegular(stdout, ownReadFlags))
       : Buffer.from(reply.text);
-  const result_chars = result.toString().length;
-  return { result_file: writeResult(directory, result), result_chars };
+  const text = result.toString();
+  const isShort =
+    result.length <= shortResultBytes && Buffer.from(text).equals(result);
+  return {
+    result_file: writeResult(directory, result, !isShort),
+    result_chars: text.length,
+    ...(isShort ? { result_text: text } : {})
+  };
 }
 
 /** Uses stdout itself as the final text. */
@@ -269,15 +278,22 @@ async function rawResult(directory: string): Promise<ResultFile> {
   return { result_file: 'stdout', result_chars: await length.read(true) };
 }
 
-/** @returns the name of the file that contains the text */
-function writeResult(directory: string, result: Buffer): string {
+/**
+ * @param durable false for a text that is on the disk with the outcome
+ * @returns the name of the file that contains the text
+ */
+function writeResult(
+  directory: string,
+  result: Buffer,
+  durable: boolean
+): string {
   const name = 'result.txt';
   const path = join(directory, name);
   // The sync of the directory comes with `outcome.json`, which names the file.
-  if (createWithoutSync(path, result)) return name;
+  if (createWithoutSync(path, result, durable)) return name;
   if (bytesIfThere(path)?.equals(result)) return name;
   const other = `result-${hexDigits(12)}.txt`;
-  writeNew(join(directory, other), result, true);
+  writeNew(join(directory, other), result, durable);
   return other;
 }
 

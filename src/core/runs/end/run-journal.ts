@@ -144,12 +144,13 @@ export class RunJournal {
   }
 
   async #resultOf(
-    { result_file: name, result_chars: chars }: Outcome,
+    { result_file: name, result_chars: chars, result_text: short }: Outcome,
     directory: string,
     folder: string
   ): Promise<FinishedRecord['result']> {
     const path = `${folder}/${name}`;
     if (chars > mostResultChars) return { chars, path };
+    if (short !== undefined) return this.#journal.textOf(short, path);
     const file = ownFile(directory, name);
     const text =
       file === undefined
