@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { until } from '../../kit/judges/until.ts';
 import { runCommand } from '../../kit/servers/command-line.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
@@ -81,7 +81,7 @@ describe('what an agent and its prompt say', () => {
     });
 
     const view = (name: string) =>
-      readFileSync(join(workspace.path, 'logs', name), 'utf8');
+      readIfExists(join(workspace.path, 'logs', name)) ?? '';
     const iac = await until('both ends', () => {
       const text = view('IAC.md');
       return text.includes('**Done**') && text.includes('**Failed**')

@@ -45,7 +45,9 @@ function view(name: string): string {
 /** The agents that IAC.md shows, once they are these, all ended. */
 async function shows(ids: string[]): Promise<void> {
   await until(`IAC.md shows ${ids}`, () => {
-    const { entries } = parseIac(view('IAC.md'));
+    const text = view('IAC.md');
+    if (text === '') return false;
+    const { entries } = parseIac(text);
     const seen = entries.filter(({ done }) => done).map(({ id }) => id);
     return seen.join() === ids.join();
   });

@@ -217,7 +217,7 @@ test('every command explains itself with examples', async () => {
     name === undefined || name === 'help' ? [] : [name]
   );
   expect(commands).toEqual(
-    'run list result wait watch cancel log clean record init trust doctor engines roles config completion mcp council'.split(
+    'run list result wait watch cancel notify log clean record init trust doctor engines roles config completion mcp council'.split(
       ' '
     )
   );

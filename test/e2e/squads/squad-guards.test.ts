@@ -5,6 +5,7 @@ import {
   type SquadAgents,
   squadAgents
 } from '../../kit/agents/squad-agents.ts';
+import { until } from '../../kit/judges/until.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import {
   refusal,
@@ -101,8 +102,11 @@ test('members that may write in one directory are pointed out when work is uncom
 
   workspace.write('.gitignore', '.agents\nlogs\n');
   workspace.commit('all is committed');
-  const quiet = await warningFor([tester(), tester()]);
-  expect(quiet.message).not.toContain('uncommitted');
+  // On a busy machine, git may take longer than a spawn waits for it.
+  await until('a start without a warning', async () => {
+    const quiet = await warningFor([tester(), tester()]);
+    return !String(quiet.message).includes('uncommitted');
+  });
 
   workspace.write('draft.txt', 'not committed\n');
   const warned = await warningFor([tester(), tester('apps/api'), tester()]);

@@ -32,19 +32,25 @@ export interface RotationStage extends TempWorkspace {
   shown: () => { id: string; word: string }[];
 }
 
-/** Preloaded by a server: stops it when it has opened the journal. */
+/** Preloaded by a server: stops it just before it writes to the journal. */
 const hook = `
 const fs = require('node:fs');
-const { openSync } = fs;
+const { openSync, writeSync } = fs;
+const journals = new Set();
 fs.openSync = (path, ...rest) => {
   const descriptor = openSync(path, ...rest);
+  if ((rest[0] & fs.constants.O_APPEND) && /.iac\\.jsonl$/.test(String(path)))
+    journals.add(descriptor);
+  else journals.delete(descriptor);
+  return descriptor;
+};
+fs.writeSync = (descriptor, ...rest) => {
   const sign = process.env.STOP_SIGN;
-  if ((rest[0] & fs.constants.O_APPEND) && /.iac\\.jsonl$/.test(String(path)) &&
-      sign && fs.existsSync(sign)) {
+  if (journals.has(descriptor) && sign && fs.existsSync(sign)) {
     fs.unlinkSync(sign);
     process.kill(process.pid, 'SIGSTOP');
   }
-  return descriptor;
+  return writeSync(descriptor, ...rest);
 };
 require('node:module').syncBuiltinESMExports();
 `;

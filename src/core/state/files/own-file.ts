@@ -68,15 +68,19 @@ export function overwriteFile(
   });
 }
 
+/** An open file keeps its disk from being mounted read-only. */
+const idleMs = 500;
+
 /**
- * A state file that this process writes again and again. It stays open, and is
- * opened anew when another file has its path. Applies the checks of
- * `openToAppend`.
+ * A state file that this process writes again and again. It stays open between
+ * writes that follow each other within half a second, and is opened again when
+ * another file has its path. Applies the checks of `openToAppend`.
  */
 export class KeptFile {
   readonly #path: string;
   readonly #flags: number;
   #kept: { descriptor: number; dev: number; ino: number } | undefined;
+  #idle: NodeJS.Timeout | undefined;
 
   /** @param appends false for a file whose start is overwritten */
   constructor(path: string, appends = true) {
@@ -84,15 +88,17 @@ export class KeptFile {
     this.#flags = O_WRONLY | O_CREAT | (appends ? O_APPEND : 0);
   }
 
-  /** The descriptor, which the caller must not close. */
+  /** The descriptor, to be used at once; the caller must not close it. */
   open(): number {
+    if (this.#idle) this.#idle.refresh();
+    else this.#idle = setTimeout(() => this.close(), idleMs).unref();
     const file = lstatSync(this.#path, { throwIfNoEntry: false });
     const kept = this.#kept;
     if (kept && file?.dev === kept.dev && file.ino === kept.ino) {
       checkOwn(this.#path, file);
       return kept.descriptor;
     }
-    this.close();
+    this.#drop();
     const descriptor = openOwn(this.#path, this.#flags);
     const { dev, ino } = fstatSync(descriptor);
     this.#kept = { descriptor, dev, ino };
@@ -100,6 +106,12 @@ export class KeptFile {
   }
 
   close(): void {
+    clearTimeout(this.#idle);
+    this.#idle = undefined;
+    this.#drop();
+  }
+
+  #drop(): void {
     if (this.#kept) closeSync(this.#kept.descriptor);
     this.#kept = undefined;
   }
