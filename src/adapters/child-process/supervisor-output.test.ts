@@ -185,13 +185,16 @@ function waitFor(argument: number): string {
   return `: "$@"; until [ -e "$${argument}" ]; do sleep 0.05; done`;
 }
 
-/** The watchdog has looked since the call: its first sign may be an older one. */
+/**
+ * The watchdog has looked since the call: its first sign may be an older one.
+ * It looks once a second, and gives two signs at once.
+ */
 async function twoLooks(directory: string): Promise<void> {
   const sign = () =>
-    statSync(join(directory, 'alive'), { throwIfNoEntry: false })?.mtimeMs;
+    statSync(join(directory, 'alive'), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   for (let looks = 0; looks < 2; looks += 1) {
     const before = sign();
-    await until('a sign', () => sign() !== before);
+    await until('a sign', () => sign() > before + 500);
   }
 }
 
