@@ -48,14 +48,15 @@ export async function warnOfOtherWriters(
 ): Promise<string | undefined> {
   const { repositories, settings } = dependencies;
   const { cwd: directory, kind, worktree, squad } = record;
-  // An agent that is asked to read causes no warning, held to it or not.
-  if (kind !== 'cli' || worktree || record.access === 'read') return undefined;
+  if (kind !== 'cli' || worktree || !mayWrite(record)) return undefined;
   if (!repositories.topOf(directory)) return undefined;
   const squadId = isInTurn ? squad?.squadId : undefined;
   const other = concurrentRuns(record, dependencies).find(
     ({ run, state }) =>
       (state === 'queued' || state === 'running') &&
-      run.access !== 'read' &&
+      mayWrite(run) &&
+      // Agents that are only asked to read cause no warning for each other.
+      (record.access !== 'read' || run.access !== 'read') &&
       overlap(run.cwd, directory) &&
       (squadId === undefined || run.squad?.squadId !== squadId)
   );

@@ -115,7 +115,8 @@ describe('a result', () => {
     expect(Date.parse(String(ended.started_at))).not.toBeNaN();
     rmSync(expectKept(ended, 'All done.'));
     const { data } = await server.call('result', { agent_id: ended.agent_id });
-    expect(data.message).toMatch(/result\.txt, which held the answer, is gone/);
+    expect(data.result).toBe('All done.');
+    expectKept(ended, 'All done.');
   });
 
   test('of a failure has them too, and says why', async () => {
@@ -155,7 +156,11 @@ describe('a result', () => {
       parts.push(String(page.result));
     }
     expect(parts.join('') === text).toBe(true);
-    expectKept(page, text);
+    rmSync(expectKept(page, text));
+    const gone = await server.call('result', { agent_id });
+    expect(gone.data.message).toMatch(
+      /result\.txt, which held the answer, is gone/
+    );
   });
 
   test('shares the 20,000 characters with the rest of one answer', async () => {
