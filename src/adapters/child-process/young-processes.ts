@@ -37,6 +37,12 @@ export async function hasLeftNothing(ended: EndedSupervisor): Promise<boolean> {
 /** Shared by all agents that end in one turn of the event loop. */
 let pending: Promise<YoungProcesses> | undefined;
 
+/**
+ * Of more processes, each end would read a part: one look at all processes,
+ * which many ends share, costs less.
+ */
+const mostRead = 64;
+
 /** The processes at one moment, read as far as needed. */
 class YoungProcesses {
   readonly #pids: number[];
@@ -60,15 +66,19 @@ class YoungProcesses {
       this.#last >= pid
         ? (other: number) => other > pid && other <= this.#last
         : (other: number) => other > pid || other <= this.#last;
-    return this.#pids.filter(isYounger).every((other) => {
-      const entry = this.#entryOf(other);
-      return (
-        !entry ||
-        (entry.session !== pid &&
-          entry.group !== pid &&
-          entry.marker !== directory)
-      );
-    });
+    const young = this.#pids.filter(isYounger);
+    return (
+      young.length <= mostRead &&
+      young.every((other) => {
+        const entry = this.#entryOf(other);
+        return (
+          !entry ||
+          (entry.session !== pid &&
+            entry.group !== pid &&
+            entry.marker !== directory)
+        );
+      })
+    );
   }
 
   /** Undefined for a process that has ended. */
