@@ -31,7 +31,7 @@ export function lastEnded(
 
 /** Other ended agents: the journal that had their ends was removed or cut. */
 function unjournaled(store: RunStore, known: string[]): string[] {
-  const skipped = new Set([...known, ...store.openIds()]);
+  const skipped = new Set([...known, ...store.markedIds()]);
   return store
     .ids()
     .filter((id) => !skipped.has(id))
