@@ -212,6 +212,20 @@ describe.concurrent.each([
     expect(exitCodeOf(run.directory)).toBe(143);
   });
 
+  testHere('stays until its reaper has done its work', async () => {
+    const slow = join(base, `slow-reaper-${name}.cjs`);
+    writeFileSync(slow, slowReaper);
+    const run = start('echo $$; exec sleep 100', {
+      stopWithUs: true,
+      reaper: slow
+    });
+    await run.claimed();
+    await until('the agent', () => run.read('stdout').includes('\n'));
+    run.disconnect();
+    await run.ended;
+    expect(run.read('reaped')).toBe('disconnect');
+  });
+
   testHere('ends the process group if there is no Node', async () => {
     const run = start('trap "" TERM; sleep 100', {
       timeoutSeconds: 1,
@@ -246,3 +260,11 @@ describe.concurrent.each([
     return superviseScript(base, path ?? '', script, options);
   }
 });
+
+/** Ends the agent first, and goes on for a moment. */
+const slowReaper = `
+const { appendFileSync, readFileSync } = require('node:fs');
+const [directory, why] = process.argv.slice(2);
+process.kill(Number(readFileSync(directory + '/stdout', 'utf8')), 'SIGKILL');
+setTimeout(() => appendFileSync(directory + '/reaped', why), 500);
+`;

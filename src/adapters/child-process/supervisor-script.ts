@@ -148,6 +148,8 @@ guards=$!
 if [ "$mode" = stop ]; then
   (
     read -r gone <&3
+    # The supervisor waits for its reaper: another one would end that.
+    trap '' TERM
     stop disconnect
   ) </dev/null >/dev/null 4>&- &
   guards="$guards $!"

@@ -126,12 +126,12 @@ describe('where nothing can be written nothing is recorded, nothing lost', () =>
       await acknowledged(server, 'start_council');
       await acknowledged(server, 'send_response');
       const before = readFileSync(path, 'utf8');
-      disk.setReadOnly(true);
+      await disk.setReadOnly(true);
       for (const one of [server, await start()])
         await expectAll(one, 'storage_unwritable', path);
       expect(readFileSync(path, 'utf8')).toBe(before);
 
-      disk.setReadOnly(false);
+      await disk.setReadOnly(false);
       await acknowledged(server, 'send_response');
       expect(councilIn(path).feedback).toHaveLength(2);
       expect(leftBeside(path).filter(isUnfinished)).toEqual([]);

@@ -68,7 +68,7 @@ describe('a spawn is refused, and nothing is left of it,', () => {
     async () => {
       mount(2048);
       const id = await runOne();
-      await until('no open file', () => isReadOnly());
+      await disk?.setReadOnly(true);
       await expectRefused('storage_unwritable', 'EROFS');
       expect(await result(id)).toMatchObject({ result: 'answer' });
       await server?.close();
@@ -155,16 +155,6 @@ function mount(kilobytes: number): void {
   disk = made;
   workspace.remove();
   workspace = createTempWorkspace(made.directory);
-}
-
-/** It cannot be while a file is open to be written. */
-function isReadOnly(): boolean {
-  try {
-    disk?.setReadOnly(true);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function start(): Promise<void> {

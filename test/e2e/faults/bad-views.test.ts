@@ -62,11 +62,11 @@ describe('agents run, and their answers are read,', () => {
   testMounted('when the workspace is read-only', async () => {
     disk = mountSmallDisk(workspace.path, 1024);
     addGateAgent(workspace);
-    disk.setReadOnly(true);
+    await disk.setReadOnly(true);
     server = await startServer(workspace);
     const first = await run();
     await until('the report', () => server.stderr.includes('EROFS'));
-    disk.setReadOnly(false);
+    await disk.setReadOnly(false);
     const second = await run();
     const view = join(workspace.paths.views.directory, 'IAC.md');
     await until('both in the log', () =>

@@ -127,12 +127,12 @@ testMounted(
 );
 
 testMounted('no worker is made on a read-only disk', async () => {
-  disk?.setReadOnly(true);
+  await disk?.setReadOnly(true);
   const { error_code, error } = await refusalOf(master, 'agent_create', {
     name: 'a worker',
     role: 'You do what the tasks say.'
   });
-  disk?.setReadOnly(false);
+  await disk?.setReadOnly(false);
   expect(error_code).toBe('storage_unwritable');
   expect(error).toContain('EROFS');
 });

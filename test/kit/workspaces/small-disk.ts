@@ -8,6 +8,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { until } from '../judges/until.ts';
 
 /** A small disk of its own, mounted over a directory. */
 export interface SmallDisk {
@@ -17,7 +18,8 @@ export interface SmallDisk {
   free: () => void;
   /** Makes it as small as what is on it, which is full at once; or as before. */
   setTight: (on: boolean) => void;
-  setReadOnly: (on: boolean) => void;
+  /** Waits until no file is open for writing, as the system demands. */
+  setReadOnly: (on: boolean) => Promise<void>;
   unmount: () => void;
 }
 
@@ -78,8 +80,16 @@ export function mountSmallDisk(
       const used = Math.ceil(((blocks - bfree) * bsize) / 1024);
       run('mount', '-o', `remount,size=${on ? used : kilobytes}k`);
     },
-    setReadOnly: (on) => {
-      run('mount', '-o', `remount,${on ? 'ro' : 'rw'}`);
+    setReadOnly: async (on) => {
+      const remount = () => {
+        try {
+          return run('mount', '-o', `remount,${on ? 'ro' : 'rw'}`);
+        } catch (error) {
+          if (String(error).includes('is busy')) return undefined;
+          throw error;
+        }
+      };
+      await until(`a disk without open files: ${directory}`, remount);
     },
     unmount: () => {
       run('umount', '-l');

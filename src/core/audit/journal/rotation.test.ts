@@ -153,7 +153,7 @@ needing('right to mount a small disk', canMount())(
     const disk = mountSmallDisk(archive, 64);
     try {
       for (const isReadOnly of [true, false]) {
-        disk.setReadOnly(isReadOnly);
+        await disk.setReadOnly(isReadOnly);
         const problems: unknown[] = [];
         await log.newRotation(0, problems).run();
         expect(String(problems)).toMatch(isReadOnly ? /EROFS/ : /EXDEV/);
