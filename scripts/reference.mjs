@@ -47,7 +47,7 @@ async function currentPages() {
     import { overridesOf } from './src/config/overrides.ts';
     import { configSchema } from './src/config/schema.ts';
 
-    export const schema = z.toJSONSchema(configSchema, { io: 'input' });
+    export const schema = z.toJSONSchema(configSchema(), { io: 'input' });
     export const programs = [createProgram(), createCouncil()];
     export const engines = optionalEngines.map(({ name }) => name);
     export const toolsets = schema.properties.toolsets.items.enum

@@ -13,7 +13,7 @@ const { schema, output } = await fromSources(`
 import { z } from 'zod';
 import { outputSchema } from './src/cli/json/output-schema.ts';
 import { configSchema } from './src/config/schema.ts';
-export const schema = z.toJSONSchema(configSchema, { io: 'input' });
+export const schema = z.toJSONSchema(configSchema(), { io: 'input' });
 export const output = outputSchema();
 `);
 

@@ -5,6 +5,7 @@ import { didYouMean } from '../core/nearest.ts';
 import { checkHomeOutside, troupeHome } from '../core/paths/troupe-home.ts';
 import { workspaceOf } from '../host/workspace-root.ts';
 import type { CouncilDoor } from './council.ts';
+import { defaultConfig } from './defaults.ts';
 import {
   type Flags,
   isObject,
@@ -111,7 +112,9 @@ function validated(
   written: unknown
 ): FileConfig {
   const merged = isObject(written) ? overridden(written, overrides) : written;
-  const parsed = configSchema.safeParse(merged);
+  if (isObject(merged) && Object.keys(merged).length === 0)
+    return defaultConfig();
+  const parsed = configSchema().safeParse(merged);
   if (!parsed.success) throw invalid(file, overrides, parsed.error, merged);
   return parsed.data;
 }
@@ -178,7 +181,7 @@ function invalid(
   return new HostError(
     'config_invalid',
     `The configuration is not valid. ${faults.join('; ')}.`,
-    `${suggestionFor(configSchema, issues, merged)}docs/reference/configuration.md shows every key.`
+    `${suggestionFor(configSchema(), issues, merged)}docs/reference/configuration.md shows every key.`
   );
 }
 

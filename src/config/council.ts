@@ -1,27 +1,32 @@
 import { homedir, userInfo } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
+import { lazy } from '../core/lazy.ts';
+import { defaultConfig } from './defaults.ts';
 
 /** The configuration's `council`. */
-export const councilSchema = z
-  .strictObject({
-    scope: z
-      .enum(['user', 'project'])
-      .default('user')
-      .describe(
-        '`user`: one council for all projects, in `~/.agents-council/`. `project`: one of its own, in `.agents/council/`.'
-      ),
-    statePath: z
-      .string()
-      .min(1)
-      .optional()
-      .describe(
-        "The council's file, relative to the workspace. It goes before `scope`."
-      )
-  })
-  .describe('Where the council is kept that agents share.');
+export const councilSchema = lazy(() => {
+  const defaults = defaultConfig().council;
+  return z
+    .strictObject({
+      scope: z
+        .enum(['user', 'project'])
+        .default(defaults.scope)
+        .describe(
+          '`user`: one council for all projects, in `~/.agents-council/`. `project`: one of its own, in `.agents/council/`.'
+        ),
+      statePath: z
+        .string()
+        .min(1)
+        .optional()
+        .describe(
+          "The council's file, relative to the workspace. It goes before `scope`."
+        )
+    })
+    .describe('Where the council is kept that agents share.');
+});
 
-type CouncilConfig = z.output<typeof councilSchema>;
+type CouncilConfig = z.output<ReturnType<typeof councilSchema>>;
 
 /** How `council mcp` serves its tools. */
 export interface CouncilDoor {

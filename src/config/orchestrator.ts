@@ -1,56 +1,62 @@
 import { join } from 'node:path';
 import { z } from 'zod';
+import { lazy } from '../core/lazy.ts';
 import { distDirectory } from '../host/package.ts';
-
-const seconds = z.number().positive().max(604_800);
+import { defaultConfig } from './defaults.ts';
 
 /** The configuration's `orchestrator`. */
-export const orchestratorSchema = z
-  .strictObject({
-    backend: z
-      .enum(['tmux', 'process'])
-      .default('tmux')
-      .describe(
-        '`tmux`: workers in panes. `process`: in the background, without a terminal.'
-      ),
-    engine: z
-      .string()
-      .min(1)
-      .default('gemini-cli')
-      .describe(
-        'What a worker runs on when neither the call nor its role says.'
-      ),
-    restart: z
-      .enum(['never', 'on-crash'])
-      .default('never')
-      .describe(
-        '`on-crash`: a worker whose program ends by itself is started again.'
-      ),
-    runningTask: z
-      .enum(['requeue', 'fail'])
-      .default('requeue')
-      .describe(
-        'The task that it was at then: `requeue` gives it again, `fail` ends it as `error`.'
-      ),
-    stalledAfterSeconds: seconds
-      .default(300)
-      .describe('Silence after which a worker is shown as stalled.'),
-    readyTimeoutSeconds: seconds
-      .default(60)
-      .describe('A new worker must have asked for work within this time.'),
-    heartbeatSeconds: seconds
-      .default(60)
-      .describe('How often a worker shows that it lives.'),
-    keepFailedPane: z
-      .boolean()
-      .default(false)
-      .describe('Leaves the pane of a worker that failed, for you to look at.')
-  })
-  .describe(
-    'How workers run, which stay and get their tasks from a queue. It does not switch the toolset on.'
-  );
+export const orchestratorSchema = lazy(() => {
+  const seconds = z.number().positive().max(604_800);
+  const defaults = defaultConfig().orchestrator;
+  return z
+    .strictObject({
+      backend: z
+        .enum(['tmux', 'process'])
+        .default(defaults.backend)
+        .describe(
+          '`tmux`: workers in panes. `process`: in the background, without a terminal.'
+        ),
+      engine: z
+        .string()
+        .min(1)
+        .default(defaults.engine)
+        .describe(
+          'What a worker runs on when neither the call nor its role says.'
+        ),
+      restart: z
+        .enum(['never', 'on-crash'])
+        .default(defaults.restart)
+        .describe(
+          '`on-crash`: a worker whose program ends by itself is started again.'
+        ),
+      runningTask: z
+        .enum(['requeue', 'fail'])
+        .default(defaults.runningTask)
+        .describe(
+          'The task that it was at then: `requeue` gives it again, `fail` ends it as `error`.'
+        ),
+      stalledAfterSeconds: seconds
+        .default(defaults.stalledAfterSeconds)
+        .describe('Silence after which a worker is shown as stalled.'),
+      readyTimeoutSeconds: seconds
+        .default(defaults.readyTimeoutSeconds)
+        .describe('A new worker must have asked for work within this time.'),
+      heartbeatSeconds: seconds
+        .default(defaults.heartbeatSeconds)
+        .describe('How often a worker shows that it lives.'),
+      keepFailedPane: z
+        .boolean()
+        .default(defaults.keepFailedPane)
+        .describe(
+          'Leaves the pane of a worker that failed, for you to look at.'
+        )
+    })
+    .describe(
+      'How workers run, which stay and get their tasks from a queue. It does not switch the toolset on.'
+    );
+});
 
-type OrchestratorConfig = z.output<typeof orchestratorSchema>;
+type OrchestratorConfig = z.output<ReturnType<typeof orchestratorSchema>>;
 
 /** The command that starts our own server, in a clone or in the package. */
 export function serverCommand(): { command: string; args: string[] } {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { packageRoot } from '../../test/kit/judges/documents.ts';
+import { defaultConfig } from './defaults.ts';
 import { configSchema } from './schema.ts';
 
 interface Described {
@@ -41,7 +42,7 @@ function described(node: Described, path = ''): Key[] {
 }
 
 const keys = described(
-  nodeSchema.parse(z.toJSONSchema(configSchema, { io: 'input' }))
+  nodeSchema.parse(z.toJSONSchema(configSchema(), { io: 'input' }))
 );
 
 test('every key has a description in sentences', () => {
@@ -57,4 +58,8 @@ test('every key has a description in sentences', () => {
 test('the published schema has the same keys', () => {
   const file = readFileSync(join(packageRoot, 'troupe.schema.json'), 'utf8');
   expect(described(nodeSchema.parse(JSON.parse(file)))).toEqual(keys);
+});
+
+test('an empty file has the same settings as none', () => {
+  expect(configSchema().parse({})).toEqual(defaultConfig());
 });

@@ -2,72 +2,79 @@ import { existsSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
 import { HostError } from '../core/errors.ts';
+import { lazy } from '../core/lazy.ts';
 import { isInside } from '../core/paths/troupe-home.ts';
 import type { SquadSettings } from '../core/squads/settings.ts';
 import { packageDirectory } from '../host/package.ts';
 import type { Engine } from '../plugin/plugin.ts';
+import { defaultConfig } from './defaults.ts';
 
 /** The engine of squads if no setting names one. */
 export const defaultEngine = 'claude';
 
-const path = z.string().min(1);
-
-/** A template's engine may have any name; it appears in lists and logs. */
-const engineName = z
-  .string()
-  .regex(/^.{1,60}$/, 'must be one line of at most 60 characters');
-
 /** The configuration's `squad`. */
-export const squadSchema = z
-  .strictObject({
-    stateMode: z
-      .enum(['stateless', 'stateful'])
-      .default('stateless')
-      .describe('`stateful`: members have chats that go on.'),
-    engine: engineName
-      .optional()
-      .describe(
-        'What members run on. Default: `claude`. With `runTemplatePath` any name; by default that of the program.'
-      ),
-    engineCommand: z
-      .string()
-      .min(1)
-      .optional()
-      .describe("The program, in place of the engine's own."),
-    runTemplatePath: path
-      .optional()
-      .describe('A file that says how a member is started.'),
-    createChatTemplatePath: path
-      .optional()
-      .describe('A file with the command that makes a chat and prints its id.'),
-    processTimeoutMs: z
-      .number()
-      .min(1)
-      .max(604_800_000)
-      .default(600_000)
-      .describe('Milliseconds until a member is stopped.'),
-    executionMode: z
-      .enum(['parallel', 'sequential'])
-      .optional()
-      .describe(
-        'One member after another, or all at once. Default: as the engine is best used.'
-      ),
-    sequentialDelayMs: z
-      .number()
-      .min(0)
-      .max(3_600_000)
-      .default(100)
-      .describe('Milliseconds between two members that take turns.'),
-    templateVariables: z
-      .array(z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a variable'))
-      .default([])
-      .describe(
-        'Names of variables that templates may use and their programs get.'
-      )
-  })
-  .describe('How `start_squad_members` runs its members.');
+export const squadSchema = lazy(() => {
+  const path = z.string().min(1);
 
-type SquadConfig = z.output<typeof squadSchema>;
+  // A template's engine may have any name; it appears in lists and logs.
+  const engineName = z
+    .string()
+    .regex(/^.{1,60}$/, 'must be one line of at most 60 characters');
+
+  const defaults = defaultConfig().squad;
+  return z
+    .strictObject({
+      stateMode: z
+        .enum(['stateless', 'stateful'])
+        .default(defaults.stateMode)
+        .describe('`stateful`: members have chats that go on.'),
+      engine: engineName
+        .optional()
+        .describe(
+          'What members run on. Default: `claude`. With `runTemplatePath` any name; by default that of the program.'
+        ),
+      engineCommand: z
+        .string()
+        .min(1)
+        .optional()
+        .describe("The program, in place of the engine's own."),
+      runTemplatePath: path
+        .optional()
+        .describe('A file that says how a member is started.'),
+      createChatTemplatePath: path
+        .optional()
+        .describe(
+          'A file with the command that makes a chat and prints its id.'
+        ),
+      processTimeoutMs: z
+        .number()
+        .min(1)
+        .max(604_800_000)
+        .default(defaults.processTimeoutMs)
+        .describe('Milliseconds until a member is stopped.'),
+      executionMode: z
+        .enum(['parallel', 'sequential'])
+        .optional()
+        .describe(
+          'One member after another, or all at once. Default: as the engine is best used.'
+        ),
+      sequentialDelayMs: z
+        .number()
+        .min(0)
+        .max(3_600_000)
+        .default(defaults.sequentialDelayMs)
+        .describe('Milliseconds between two members that take turns.'),
+      templateVariables: z
+        .array(z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a variable'))
+        .default(defaults.templateVariables)
+        .describe(
+          'Names of variables that templates may use and their programs get.'
+        )
+    })
+    .describe('How `start_squad_members` runs its members.');
+});
+
+type SquadConfig = z.output<ReturnType<typeof squadSchema>>;
 
 /** Setting → its variable; the flag has the same name in kebab-case. */
 export const squadVariables = {

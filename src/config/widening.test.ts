@@ -86,7 +86,7 @@ const neverWide = [
 ];
 
 test('every setting is listed as one that can widen or never does', () => {
-  const { properties } = z.toJSONSchema(configSchema, { io: 'input' });
+  const { properties } = z.toJSONSchema(configSchema(), { io: 'input' });
   const all = Object.entries(properties ?? {}).flatMap(([key, inner]) =>
     key === 'engines' ? engineKeys(inner) : keysOf(key, inner)
   );

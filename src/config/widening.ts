@@ -1,6 +1,6 @@
 import { councilPathOf } from './council.ts';
+import { defaultConfig } from './defaults.ts';
 import { isObject, valueAt } from './overrides.ts';
-import { configSchema } from './schema.ts';
 import { pluginFiles, staysInside, templateFiles } from './workspace-files.ts';
 
 /** A request of a workspace that takes effect only with the user's trust. */
@@ -181,7 +181,7 @@ function limitWidenings(written: Record<string, unknown>): Widening[] {
     (name) => valueAt(written, name.split('.')) !== undefined
   );
   if (found.length === 0) return [];
-  const defaults = configSchema.parse({});
+  const defaults = defaultConfig();
   return found.flatMap((setting) => {
     const path = setting.split('.');
     const usual = valueAt(defaults, path);

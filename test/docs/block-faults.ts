@@ -56,7 +56,7 @@ function jsonFault(block: Block): string | undefined {
   return objectFault(JSON.parse(block.body), block);
 }
 
-const configKeys = Object.keys(configSchema.shape);
+const configKeys = Object.keys(configSchema().shape);
 
 const serversSchema = z.record(
   z.string(),
@@ -101,7 +101,7 @@ function objectFault(value: unknown, block: Block): string | undefined {
     return serversFault(serversSchema.parse(mcpServers ?? servers));
   if (entries.hooks) return hooksFault(hooksSchema.parse(entries.hooks));
   if (keys.every((key) => configKeys.includes(key))) {
-    const { error } = configSchema.safeParse(value);
+    const { error } = configSchema().safeParse(value);
     return error && z.prettifyError(error);
   }
   if (keys.every((key) => /^[A-Z_]+_API_KEY$/.test(key)))

@@ -3,7 +3,7 @@ import {
   outcomeWith,
   recordWith
 } from '../../../test/kit/servers/run-facts.ts';
-import type { OnEnd } from '../../config/on-end.ts';
+import type { OnEnd } from '../../config/schema.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { EndAlert } from './end-alert.ts';
 

@@ -1,4 +1,4 @@
-import type { OnEnd } from '../../config/on-end.ts';
+import type { OnEnd } from '../../config/schema.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { duration } from '../output/text.ts';
 

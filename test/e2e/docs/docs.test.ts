@@ -47,7 +47,7 @@ test('every JSON example is JSON', () => {
 test('the server takes every configuration that the documents show', async () => {
   const [shout = ''] = blocksOf(documentAt('plugins/README.md'), 'js');
   workspace.write('engines/shout.mjs', shout);
-  const known = Object.keys(configSchema.shape);
+  const known = Object.keys(configSchema().shape);
   const examples = documents()
     .flatMap((document) => blocksOf(document, 'json'))
     .filter((block) =>

@@ -68,7 +68,7 @@ function withAllowed(
   hosts: string | undefined,
   origins: string | undefined
 ): Config {
-  const { data, error } = httpSchema.safeParse({
+  const { data, error } = httpSchema().safeParse({
     ...config.http,
     allowedHosts: [...config.http.allowedHosts, ...(listOf(hosts) ?? [])],
     allowedOrigins: [...config.http.allowedOrigins, ...(listOf(origins) ?? [])]

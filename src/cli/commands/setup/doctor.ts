@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { type Config, loadConfig } from '../../../config/config.ts';
-import { configSchema } from '../../../config/schema.ts';
+import { defaultConfig } from '../../../config/defaults.ts';
 import { type Trust, trustsAll } from '../../../config/trust.ts';
 import { HostError } from '../../../core/errors.ts';
 import { troupeHome } from '../../../core/paths/troupe-home.ts';
@@ -98,7 +98,7 @@ async function configOrDefaults(
     return { config, problem: null };
   } catch (error) {
     if (!(error instanceof HostError)) throw error;
-    const { $schema, engines, ...rest } = configSchema.parse({});
+    const rest = defaultConfig();
     const config: Config = {
       ...rest,
       engines: {},
