@@ -5,7 +5,7 @@
  * `troupe init`, the client, its questions, the first delegation.
  * `npm run test:engines -- --install` installs the clients.
  *
- *     --write    writes the times and the screens to docs/first-hour.md
+ *     --write    writes the times and the screens to docs/internals/first-hour.md
  *     --here     uses the build of this checkout, not a fresh clone
  */
 import { spawnSync } from 'node:child_process';
@@ -22,7 +22,7 @@ import { join } from 'node:path';
 import { versions } from './engine-versions.mjs';
 
 const root = join(import.meta.dirname, '..');
-const page = join(root, 'docs', 'first-hour.md');
+const page = join(root, 'docs', 'internals', 'first-hour.md');
 const flags = process.argv.slice(2);
 
 /** Longer than any code fence in a screen. */

@@ -273,7 +273,7 @@ Do not pretend the task succeeded if the environment blocks you.`;
 
 /**
  * The prompt of a member: its role, its task and how to report, byte for byte
- * as in docs/squads.md. An existing chat contains the role already.
+ * as in docs/guides/squads.md. An existing chat contains the role already.
  */
 export function buildPrompt(
   roleBody: string,
