@@ -130,6 +130,11 @@ test('each concept leads to its page, and the README to all of them', () => {
   for (const [word, , read = ''] of rows)
     expect(read, word).toMatch(/^\[.+\]\(.+\)/);
   const readme = documentAt('README.md').text;
-  for (const page of ['concepts', 'agents', 'access', 'troubleshooting'])
+  for (const page of [
+    'start/concepts',
+    'guides/agents',
+    'guides/access',
+    'guides/troubleshooting'
+  ])
     expect(readme).toContain(`(docs/${page}.md`);
 });
