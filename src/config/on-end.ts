@@ -32,6 +32,6 @@ export const onEndSchema = z
       .default(0)
       .describe('Shorter runs are not reported.')
   })
-  .describe('How you are told that an agent has ended.');
+  .describe('How an ended agent is reported to you.');
 
 export type OnEnd = z.output<typeof onEndSchema>;
