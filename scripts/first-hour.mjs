@@ -27,9 +27,6 @@ const page = join(root, 'docs', 'internals', 'first-hour.md');
 const screens = join(root, 'docs', 'media', 'first-hour.txt');
 const flags = process.argv.slice(2);
 
-/** Longer than any code fence in a screen. */
-const fence = '`'.repeat(4);
-
 /** Seconds that a person takes to answer a question and to type a sentence. */
 const person = { answer: 5, sentence: 15 };
 
@@ -149,7 +146,7 @@ function screensOf({ client, steps }, index) {
     .filter(isNew)
     .map(
       ({ title, seconds, screen }) =>
-        `${capital(title)} (${s(seconds)}):\n\n${fence}text unchecked\n${screen}\n${fence}`
+        `${capital(title)} (${s(seconds)}):\n\n${screen}`
     );
   return [`### ${client}`, ...shown].join('\n\n');
 }
