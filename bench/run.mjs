@@ -135,7 +135,7 @@ function resultsOf(all) {
   return [
     '# Results of the benches',
     '',
-    '> Written by `npm run bench`; changes made here are lost. How to read it: [docs/benchmarks.md](../docs/benchmarks.md).',
+    '> Written by `npm run bench`; changes made here are lost. How to read it: [docs/internals/benchmarks.md](../docs/internals/benchmarks.md).',
     '',
     `- Measured: ${moment()}`,
     `- Machine: ${machine()}`,

@@ -28,7 +28,7 @@ test('the install command of a program names the tested package', () => {
 const pageOf = (name: string) =>
   readFileSync(new URL(`../docs/${name}`, import.meta.url), 'utf8');
 
-const [before = '', rest = ''] = pageOf('engines.md').split(
+const [before = '', rest = ''] = pageOf('reference/engines.md').split(
   '<!-- verified:begin -->'
 );
 const [table = '', after = ''] = rest.split('<!-- verified:end -->');
@@ -52,7 +52,7 @@ test('the oldest verified version of each program is listed below the table', ()
 });
 
 test('no page names the newest version anywhere else', () => {
-  const pages = [before, after, pageOf('clients.md')].join('\n');
+  const pages = [before, after, pageOf('start/clients.md')].join('\n');
   for (const { name, probe } of programs) {
     if (!probe || !('verified' in probe)) continue;
     const { oldest, newest } = probe.verified;

@@ -57,7 +57,7 @@ const notes = `# Jobs
 3. The cache needs the parser.
 `;
 
-/** Scripts of the rehearsal engine (docs/rehearsal.md). */
+/** Scripts of the rehearsal engine (docs/start/rehearsal.md). */
 const scripts = [
   `Which job in notes.md comes first?
 sleep 1

@@ -1,12 +1,12 @@
 /**
  * Writes the results of the tests against the real CLIs to the table of
- * docs/engines.md.
+ * docs/reference/engines.md.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { versions } from './engine-versions.mjs';
 
-const page = join(import.meta.dirname, '..', 'docs', 'engines.md');
+const page = join(import.meta.dirname, '..', 'docs', 'reference', 'engines.md');
 const begin = '<!-- verified:begin -->';
 const end = '<!-- verified:end -->';
 
@@ -19,7 +19,7 @@ export function writeTable(resultsFile, runsFile) {
   const [before, rest] = text.split(begin);
   const [, after] = rest?.split(end) ?? [];
   if (after === undefined)
-    throw new Error(`docs/engines.md lacks ${begin} or ${end}.`);
+    throw new Error(`docs/reference/engines.md lacks ${begin} or ${end}.`);
   const { testResults, startTime } = JSON.parse(
     readFileSync(resultsFile, 'utf8')
   );

@@ -5,7 +5,8 @@
  * `troupe init`, the client, its questions, the first delegation.
  * `npm run test:engines -- --install` installs the clients.
  *
- *     --write    writes the times and the screens to docs/first-hour.md
+ *     --write    writes the times to docs/internals/first-hour.md and the screens to
+ *                docs/media/first-hour.txt
  *     --here     uses the build of this checkout, not a fresh clone
  */
 import { spawnSync } from 'node:child_process';
@@ -22,11 +23,9 @@ import { join } from 'node:path';
 import { versions } from './engine-versions.mjs';
 
 const root = join(import.meta.dirname, '..');
-const page = join(root, 'docs', 'first-hour.md');
+const page = join(root, 'docs', 'internals', 'first-hour.md');
+const screens = join(root, 'docs', 'media', 'first-hour.txt');
 const flags = process.argv.slice(2);
-
-/** Longer than any code fence in a screen. */
-const fence = '`'.repeat(4);
 
 /** Seconds that a person takes to answer a question and to type a sentence. */
 const person = { answer: 5, sentence: 15 };
@@ -39,7 +38,7 @@ try {
   process.stdout.write(`${table}\n`);
   if (flags.includes('--write')) {
     put('times', table);
-    put('screens', walks.map(screensOf).join('\n\n'));
+    writeFileSync(screens, `${walks.map(screensOf).join('\n\n')}\n`);
   }
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
@@ -147,7 +146,7 @@ function screensOf({ client, steps }, index) {
     .filter(isNew)
     .map(
       ({ title, seconds, screen }) =>
-        `${capital(title)} (${s(seconds)}):\n\n${fence}text unchecked\n${screen}\n${fence}`
+        `${capital(title)} (${s(seconds)}):\n\n${screen}`
     );
   return [`### ${client}`, ...shown].join('\n\n');
 }

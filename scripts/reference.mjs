@@ -17,6 +17,8 @@ import { toolsPage } from './reference/tools-page.mjs';
 const words = process.argv.slice(2);
 const isCheck = words.includes('--check');
 const own = join(import.meta.dirname, '..', 'docs', 'reference');
+/** Pages of the folder that no program writes. */
+const byHand = ['engines.md', 'errors.md'];
 const directory = words.find((word) => !word.startsWith('-')) ?? own;
 
 if (!isCheck)
@@ -79,7 +81,7 @@ async function currentPages() {
 
 function namesThere() {
   try {
-    return readdirSync(directory);
+    return readdirSync(directory).filter((name) => !byHand.includes(name));
   } catch {
     return [];
   }

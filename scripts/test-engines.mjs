@@ -12,7 +12,7 @@
  *     --install          install, and do nothing else
  *     --record [FILTER]  record plugins/fixtures/ again, and do nothing else
  *     --table            after a run without failures, write its table into
- *                        docs/engines.md
+ *                        docs/reference/engines.md
  *
  * Other arguments go to vitest.
  */

@@ -9,7 +9,7 @@ const worker = programIn('rehearsal-worker.cjs');
 
 /**
  * A scripted stand-in: a real child process that calls no model. The prompt is
- * its script (docs/rehearsal.md); lines that are not commands are repeated in
+ * its script (docs/start/rehearsal.md); lines that are not commands are repeated in
  * the answer. Offered only if it is named.
  */
 export default {

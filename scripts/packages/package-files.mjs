@@ -129,7 +129,7 @@ function launchOf({ name, private: isPrivate }) {
     : { command: 'npx', args: ['-y', name, 'mcp'] };
 }
 
-/** docs/clients.md explains these settings. */
+/** docs/start/clients.md explains these settings. */
 const codexLimits = {
   env_vars: [
     ...keys.map(({ name }) => name),

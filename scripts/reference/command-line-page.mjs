@@ -4,7 +4,7 @@ const start = `# Reference: command line
 
 ${warning}
 
-Every command with its arguments and flags, as \`troupe help COMMAND\` tells them. What the commands do, their exit codes and what \`--json\` prints: [command line](../command-line.md).
+Every command with its arguments and flags, as in \`troupe help COMMAND\`. What the commands do, their exit codes and what \`--json\` prints: [command line](../guides/command-line.md).
 `;
 
 /** @param programs of commander, each with its commands */

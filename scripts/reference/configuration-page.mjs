@@ -5,7 +5,7 @@ const start = `# Reference: configuration
 
 ${warning}
 
-Every key of the configuration file, with the environment variable and the flag of \`troupe mcp\` that go before it. Where the file lies, what goes before what and how the settings work together: [configuration](../configuration.md). Editors know all of this by \`"$schema": "./node_modules/troupe/troupe.schema.json"\`. A key that is not here is refused.
+Every key of the configuration file, with the environment variable and the flag of \`troupe mcp\` that take precedence over it. Where the file is and how settings work together: [configuration](../guides/configuration.md). Editors complete the keys with \`"$schema": "./node_modules/troupe/troupe.schema.json"\`. Unknown keys are refused.
 `;
 
 /**

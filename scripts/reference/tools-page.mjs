@@ -5,9 +5,9 @@ const start = `# Reference: tools, resources and prompts
 
 ${warning}
 
-What a server tells its clients, in full. How the tools are used, what they answer and which errors they give: [tools](../tools.md). A parameter that is not here is refused. So is a text or a list that is too long, or empty where something is needed: the error tells the limit, as every word here costs each client's context.
+Every description and parameter, as a server sends them. How the tools are used, what they return and which errors they give: [tools](../guides/tools.md). Unknown parameters are refused, and so are texts and lists that are too long or empty; the error names the limit.
 
-**Hints** are for clients, which may ask their user before a call: \`readOnly\` changes nothing, \`destructive\` may change files or end agents, \`idempotent\` does the same when it is called twice, \`openWorld\` starts an agent. What each answers: [tools](../tools.md). An error answers with \`error_code\`, \`error\` and \`hint\` instead.
+**Hints** help clients decide whether to ask their user: \`readOnly\` changes nothing, \`destructive\` may change files or end agents, \`idempotent\` has the same effect when repeated, \`openWorld\` starts an agent. An error answers with \`error_code\`, \`error\` and \`hint\` instead.
 `;
 
 /**
@@ -58,7 +58,7 @@ function shortly(description) {
 function toolPart(tool) {
   return [
     `### ${tool.name}\n`,
-    `${prose(tool.description)} [More](../tools.md#${tool.name})\n`,
+    `${prose(tool.description)} [More](../guides/tools.md#${tool.name})\n`,
     ...facts(tool)
   ].join('\n');
 }
@@ -117,7 +117,7 @@ function promptPart({ prompts }) {
     ]
   );
   const head = ['Prompt', 'Argument', '', 'What it is'];
-  return `## Prompts\n\nWith the toolsets that they need, see [prompts](../prompts.md#what-holds).\n\n${table(head, rows)}\n`;
+  return `## Prompts\n\nWith the toolsets that they need, see [prompts](../start/prompts.md#what-holds).\n\n${table(head, rows)}\n`;
 }
 
 function argumentCells({ name, required, description }) {

@@ -101,7 +101,7 @@ async function foundIn(
     throw new HostError(
       'config_invalid',
       `The configuration in ${file} cannot be read: ${reason}.`,
-      'Mend or remove the file; docs/reference/configuration.md shows every key.'
+      'Correct or remove the file; docs/reference/configuration.md shows every key.'
     );
   }
 }

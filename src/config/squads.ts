@@ -220,6 +220,6 @@ function notThere(name: string, where: string, kind: string): HostError {
   return new HostError(
     'config_invalid',
     `${name} names ${where}, and there is no such ${kind}.`,
-    'Relative paths start at the workspace. Mend the path, or leave it out.'
+    'Relative paths start at the workspace. Correct the path, or leave it out.'
   );
 }

@@ -1,6 +1,6 @@
 /**
  * Codes of the errors that a caller can fix. A failed agent is not an error; it
- * ends with an outcome. The list is closed; docs/errors.md explains it.
+ * ends with an outcome. The list is closed; docs/reference/errors.md explains it.
  */
 export const hostErrorCodes = [
   'invalid_input',

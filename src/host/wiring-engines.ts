@@ -50,7 +50,7 @@ export async function wireEngines(config: Config): Promise<WiredEngines> {
     throw new HostError(
       'config_invalid',
       `${fault.plugin} was left out: ${fault.problem}.`,
-      'Mend it, or start without --strict to go on without it.'
+      'Fix it, or start without --strict to continue without it.'
     );
   keys.remember([...engines, ...others]);
   return {

@@ -13,7 +13,7 @@ export type Access = 'read' | 'write' | 'full';
  */
 export type Enforcement = 'enforced' | 'asked';
 
-/** Why a run failed. The list is closed and documented in docs/errors.md. */
+/** Why a run failed. The list is closed and documented in docs/reference/errors.md. */
 export type FailureCode =
   | 'not_installed'
   | 'not_logged_in'

@@ -124,8 +124,8 @@ export function answerTool({
   if (call) return call.tool;
   if (before && answerTool(before) && before.language === 'json')
     return answerTool(before);
-  if (path === 'docs/audit-log.md') return 'record';
-  return path === 'docs/tools.md' || /^[a-z]+_[a-z_]+$/.test(heading)
+  if (path === 'docs/guides/audit-log.md') return 'record';
+  return path === 'docs/guides/tools.md' || /^[a-z]+_[a-z_]+$/.test(heading)
     ? heading
     : undefined;
 }

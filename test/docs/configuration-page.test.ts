@@ -10,7 +10,7 @@ import {
   sectionOf
 } from '../kit/judges/documents.ts';
 
-const page = documentAt('docs/configuration.md');
+const page = documentAt('docs/guides/configuration.md');
 const reference = documentAt('docs/reference/configuration.md');
 
 /** Names that the page explains beyond the reference. */

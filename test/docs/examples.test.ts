@@ -24,7 +24,7 @@ const open = blocks.filter(
 afterAll(() => workspace.remove());
 
 const help =
-  'Mend the example. What cannot be checked, such as what a program prints, begins with ```text unchecked';
+  'Correct the example. What cannot be checked, such as what a program prints, begins with ```text unchecked';
 
 test('the examples are found at all', () => {
   expect(open.length).toBeGreaterThan(150);

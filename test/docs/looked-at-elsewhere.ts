@@ -17,70 +17,70 @@ const elsewhere: Elsewhere[] = [
     by: 'a test as it might be written'
   },
   {
-    path: 'docs/agents.md',
+    path: 'docs/guides/agents.md',
     language: 'text',
     begin: 'spawn ──►',
     by: 'a picture'
   },
   {
-    path: 'docs/audit-log.md',
+    path: 'docs/guides/audit-log.md',
     language: 'text',
     begin: '### 🤖',
     by: 'an entry of one day; src/core/audit has the tests of its form'
   },
   {
-    path: 'docs/command-line.md',
+    path: 'docs/guides/command-line.md',
     language: 'json',
     by: 'test/e2e/answers/shown-json.test.ts'
   },
   {
-    path: 'docs/concepts.md',
+    path: 'docs/start/concepts.md',
     language: 'text',
     begin: 'you ──',
     by: 'a picture'
   },
   {
-    path: 'docs/engines.md',
+    path: 'docs/reference/engines.md',
     language: 'text',
     by: 'command lines with what differs left open; plugins/*.test.ts have them whole'
   },
   {
-    path: 'docs/http.md',
+    path: 'docs/guides/http.md',
     language: 'js',
     by: 'test/e2e/http/http-embed.test.ts'
   },
   {
-    path: 'docs/migrate/gs-squad-mcp.md',
+    path: 'docs/guides/migrate/gs-squad-mcp.md',
     language: 'ejs',
     by: 'test/e2e/cli/migrate.test.ts'
   },
   {
-    path: 'docs/squads.md',
+    path: 'docs/guides/squads.md',
     language: 'markdown',
     by: 'test/e2e/squads/squads-doc.test.ts'
   },
   {
-    path: 'docs/templates.md',
+    path: 'docs/guides/templates.md',
     language: 'ejs',
     by: 'test/e2e/docs/templates-doc.test.ts'
   },
   {
-    path: 'docs/templates.md',
+    path: 'docs/guides/templates.md',
     language: 'text',
     by: 'test/e2e/docs/templates-doc.test.ts'
   },
   {
-    path: 'docs/trust.md',
+    path: 'docs/guides/trust.md',
     language: 'json',
     by: 'test/e2e/trust/trust-command.test.ts'
   },
   {
-    path: 'docs/troubleshooting.md',
+    path: 'docs/guides/troubleshooting.md',
     language: 'text',
     by: 'test/e2e/docs/troubleshooting.test.ts'
   },
   {
-    path: 'docs/troubleshooting.md',
+    path: 'docs/guides/troubleshooting.md',
     language: 'json',
     begin: '{ "permissions"',
     by: 'a setting of Claude Code; test/engines/troubleshooting.test.ts'

@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { hostErrorCodes } from '../../src/core/errors.ts';
 import { documentAt } from '../kit/judges/documents.ts';
 
-const page = documentAt('docs/tools.md');
+const page = documentAt('docs/guides/tools.md');
 
-test('docs/tools.md names every error that a tool may answer, and no other', () => {
+test('docs/guides/tools.md names every error that a tool may answer, and no other', () => {
   const general = /^Every tool may answer .*$/m.exec(page.text)?.[0] ?? '';
   const lines = page.text.match(/^Errors: .*$/gm) ?? [];
   const told = [general, ...lines].join(' ').match(/(?<=`)[a-z_]+(?=`)/g) ?? [];

@@ -6,7 +6,7 @@ import { createClientStage, idIn, mcp, spawnedIn } from './client-stage.ts';
 import { allClients, type Client } from './clients.ts';
 import { testWith } from './clis.ts';
 
-/** As docs/http.md has them. */
+/** As docs/guides/http.md has them. */
 const headings: Record<string, string> = {
   claude: '### Claude Code',
   codex: '### Codex',
@@ -14,10 +14,10 @@ const headings: Record<string, string> = {
   'gemini-cli': '### Gemini CLI'
 };
 
-/** The client with the entry of docs/http.md, and its token. */
+/** The client with the entry of docs/guides/http.md, and its token. */
 function over({ url, token }: StartedHttp, client: Client): Client {
   const heading = headings[client.title] ?? '';
-  const text = sectionOf(documentAt('docs/http.md'), heading);
+  const text = sectionOf(documentAt('docs/guides/http.md'), heading);
   const { file } = client.config;
   const language = file.endsWith('.toml') ? 'toml' : 'json';
   const [block = ''] = blocksOf({ path: heading, text }, language);

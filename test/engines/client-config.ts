@@ -1,7 +1,7 @@
 import { blocksOf, documentAt, sectionOf } from '../kit/judges/documents.ts';
 
 /**
- * The example of docs/clients.md for a client.
+ * The example of docs/start/clients.md for a client.
  * @param args in place of the arguments that name a clone
  * @throws when the page's example has another form than expected
  */
@@ -10,7 +10,7 @@ export function documentedConfig(
   language: 'json' | 'toml',
   args: string[]
 ): string {
-  const text = sectionOf(documentAt('docs/clients.md'), `## ${heading}`);
+  const text = sectionOf(documentAt('docs/start/clients.md'), `## ${heading}`);
   const [block, ...others] = blocksOf({ path: heading, text }, language);
   if (block === undefined || others.length > 0)
     throw new Error(`${heading} needs exactly one example.`);

@@ -10,7 +10,7 @@ export interface Client {
   nameOf: (tool: string) => string;
   /** Where it reads which servers there are; below `home` or the workspace. */
   config: { file: string; in: 'home' | 'workspace' };
-  /** The example of docs/clients.md, with our server's arguments. */
+  /** The example of docs/start/clients.md, with our server's arguments. */
   example: (args: string[]) => string;
   /** The same, with a limit of its own for one call. */
   impatient: (example: string, seconds: number) => string;

@@ -131,7 +131,7 @@ test('the original that is kept can be put back for the published program', asyn
   for (const { id } of feedback) expect(text).toContain(id);
 });
 
-test('the published tools and their inputs are what docs/migrate says they are', async () => {
+test('the published tools and their inputs are what docs/guides/migrate says they are', async () => {
   const servers = openCouncil();
   const peer = await startPeer(servers.workspace);
   const theirs = inputsOf(await peer.request('tools/list'));
@@ -146,7 +146,7 @@ test('the published tools and their inputs are what docs/migrate says they are',
     [...Object.keys(theirs), 'wait_for_responses'].toSorted()
   );
   const told = sectionOf(
-    documentAt('docs/migrate/agents-council.md'),
+    documentAt('docs/guides/migrate/agents-council.md'),
     '## Tools'
   );
   for (const tool of Object.keys(theirs)) expect(told).toContain(`\`${tool}\``);

@@ -76,7 +76,7 @@ describe('the plugin in Codex', () => {
     expect(server).toMatch(/"tool_timeout_sec": 600/);
     appendFileSync(
       join(user.workspace.home, '.codex/config.toml'),
-      blocksOf(documentAt('docs/packages.md'), 'toml').join('\n')
+      blocksOf(documentAt('docs/start/packages.md'), 'toml').join('\n')
     );
     const answer = await user.run('codex', [
       ...['exec', '--skip-git-repo-check'],

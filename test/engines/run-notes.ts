@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Notes how an agent of a real CLI ended, for the table in docs/engines.md.
+ * Notes how an agent of a real CLI ended, for the table in docs/reference/engines.md.
  * Only where TROUPE_ENGINE_RUNS names a file for it.
  */
 export function noteRun(engine: string, record: string, id: string): void {

@@ -7,7 +7,7 @@ import { createClientStage, mcp } from './client-stage.ts';
 import { type Client, claudeClient } from './clients.ts';
 import { claude, testWith } from './clis.ts';
 
-const page = documentAt('docs/troubleshooting.md');
+const page = documentAt('docs/guides/troubleshooting.md');
 
 describe('before anybody has said yes to it', () => {
   for (const [heading, symptom] of Object.entries(symptomsOfClients))

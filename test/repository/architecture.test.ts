@@ -220,17 +220,17 @@ test('an engine is one file and one line in a list, and nothing else', () => {
   }
 });
 
-test('every code is in docs/errors.md, and no other is', () => {
-  expect(tableCodes('docs/errors.md', 'Wrong questions').sort()).toEqual(
-    [...hostErrorCodes].sort()
-  );
+test('every code is in docs/reference/errors.md, and no other is', () => {
+  expect(
+    tableCodes('docs/reference/errors.md', 'Wrong questions').sort()
+  ).toEqual([...hostErrorCodes].sort());
   const contract = readFileSync(join(root, 'src/plugin/plugin.ts'), 'utf8');
   const union = /export type FailureCode =([^;]*);/.exec(contract)?.[1] ?? '';
   const codes = [...union.matchAll(/'(\w+)'/g)].map(([, code]) => code);
   expect(codes.length).toBeGreaterThan(15);
-  expect(tableCodes('docs/errors.md', 'Failed agents').sort()).toEqual(
-    codes.sort()
-  );
+  expect(
+    tableCodes('docs/reference/errors.md', 'Failed agents').sort()
+  ).toEqual(codes.sort());
 });
 
 test('every code of a wrong question is used somewhere', () => {

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { documentAt, packageRoot, rowsIn } from '../kit/judges/documents.ts';
 
-const faults = rowsIn(documentAt('docs/faults.md').text).map(
+const faults = rowsIn(documentAt('test/faults.md').text).map(
   ([name = '', what = '', promise = '', test = '']) => {
     const [, file = '', title = ''] = /^`(.+?)`: (.+)$/.exec(test) ?? [];
     return { name, what, promise, file, title };
   }
 );
 
-test('docs/faults.md names every fault once, what it is and what is promised', () => {
+test('test/faults.md names every fault once, what it is and what is promised', () => {
   expect(faults.length).toBeGreaterThanOrEqual(37);
   const names = faults.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
@@ -21,7 +21,7 @@ test('docs/faults.md names every fault once, what it is and what is promised', (
     ]);
 });
 
-test('each fault of docs/faults.md has a test of its own, which is there', () => {
+test('each fault of test/faults.md has a test of its own, which is there', () => {
   const tests = faults.map(({ file, title }) => `${file}: ${title}`);
   expect(new Set(tests).size).toBe(tests.length);
   const missing = faults.filter(({ file, title }) => !hasTest(file, title));

@@ -138,7 +138,7 @@ export function reasonOf(hold: Hold, because: string | undefined): string {
     case 'worktree':
       return `its worktree may hold work (${because}); "git worktree remove" takes that away`;
     case 'unread':
-      return 'nobody has read its result';
+      return 'its result was not read';
   }
 }
 

@@ -37,7 +37,7 @@ export function planTable({ agents, workers }: CleanPlan): string {
       engine,
       completedAt ? when(completedAt) : '-',
       amount(bytes),
-      isRead ? task : `(read by nobody) ${task}`
+      isRead ? task : `(unread) ${task}`
     ]),
     ...workers.map(({ agentId, engine, endedMs, bytes, name }) => [
       agentId,
@@ -78,7 +78,7 @@ const stayLabels: Record<Stay, string> = {
   squad: 'with a squad at work',
   session: 'whose session others go on with',
   worktree: 'with a worktree',
-  unread: 'read by nobody (name them to remove them)',
+  unread: 'unread (name them to remove them)',
   retained: 'that the retention keeps'
 };
 
@@ -200,7 +200,7 @@ export async function showDisk(
       [
         row('agents at work', shares.at_work),
         row('agents that ended and were read', shares.read),
-        row('agents that ended and nobody has read', shares.unread),
+        row('agents that ended and are unread', shares.unread),
         row('agents that others need, or with a worktree', shares.held),
         row(totalOf(limit), shares.agents),
         row('patches of agents that were removed', shares.diffs),
@@ -216,7 +216,7 @@ const ways = [
   'troupe clean --older-than 30d   what was read and ended longer ago',
   'troupe clean --keep 20          what was read, but for the newest 20',
   'troupe clean --max-size 2GB     the oldest that was read, down to 2 GB',
-  'troupe clean ID                 one agent, even if nobody has read it'
+  'troupe clean ID                 one agent, even if it is unread'
 ];
 
 function totalOf(limit: number): string {

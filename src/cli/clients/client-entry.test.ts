@@ -23,10 +23,10 @@ async function textOf(
     : JSON.stringify(edit);
 }
 
-test('docs/clients.md shows the same entries', async () => {
+test('docs/start/clients.md shows the same entries', async () => {
   const path = '/absolute/path/to/troupe/dist/troupe.cjs';
   const ofClone = { command: 'node', args: [path, 'mcp'] };
-  const document = documentAt('docs/clients.md');
+  const document = documentAt('docs/start/clients.md');
   const [claude = '', , copilot = '', cursor = '', vscode = ''] = blocksOf(
     document,
     'json'

@@ -28,7 +28,7 @@ export interface Client {
 
 const stdio = (launch: Launch) => ({ type: 'stdio', ...launch });
 
-/** docs/clients.md shows the same entries; client-entry.test.ts compares. */
+/** docs/start/clients.md shows the same entries; client-entry.test.ts compares. */
 export const clients: readonly Client[] = [
   {
     name: 'claude',

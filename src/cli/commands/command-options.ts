@@ -5,7 +5,7 @@ import { HostError } from '../../core/errors.ts';
 import { createHost, type Host } from '../../host/host.ts';
 import { exitWith } from '../process/process-end.ts';
 
-/** Documented in docs/command-line.md. */
+/** Documented in docs/guides/command-line.md. */
 export const exitCodes = {
   done: 0,
   /** Invalid input or configuration, an unknown id, or a broken journal. */
@@ -36,7 +36,10 @@ export function addWorkspaceFlags(
     )
     .option('--config <file>', 'configuration file')
     .option('--engines <names>', 'offer only these engines, comma separated')
-    .option('--trust', 'obey all settings of the workspace (docs/trust.md)')
+    .option(
+      '--trust',
+      'obey all settings of the workspace (docs/guides/trust.md)'
+    )
     .addHelpText('after', exampleLines ? examples(exampleLines) : '');
 }
 

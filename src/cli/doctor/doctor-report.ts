@@ -24,8 +24,8 @@ export function nextSteps(found: Findings, settings: string[]): string[] {
   for (const { plugin, problem } of pluginFaults(found))
     steps.push(
       settings.includes(plugin)
-        ? `Mend the name ${plugin} in "engines", or take it out: ${terminalLine(problem)}`
-        : `Mend the plugin ${plugin}, or take it out of "plugins": ${terminalLine(problem)}`
+        ? `Correct the name ${plugin} in "engines", or take it out: ${terminalLine(problem)}`
+        : `Fix the plugin ${plugin}, or remove it from "plugins": ${terminalLine(problem)}`
     );
   steps.push(...squads.map(terminalLine));
   if (!node.ok) steps.push(`Use Node ${node.required} or newer.`);

@@ -110,7 +110,7 @@ export async function checkEngine(
     return { ...check, login: 'unknown', ready: false, next };
   } catch (error) {
     if (!(error instanceof EngineFault)) throw error;
-    const next = `${error.message} Mend it, or take it out of "plugins".`;
+    const next = `${error.message} Correct it, or remove it from "plugins".`;
     return { ...check, ready: false, next };
   }
 }

@@ -91,7 +91,7 @@ export async function checkSquads(host: Host): Promise<string[]> {
   });
   const roles = await problemsOf(async () =>
     (await squads.roles()).faults.map(
-      (fault) => `${describeFault(fault)} Mend that file.`
+      (fault) => `${describeFault(fault)} Correct that file.`
     )
   );
   return [...settings, ...roles];

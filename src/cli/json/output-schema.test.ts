@@ -14,7 +14,10 @@ test('the published schema has one definition for each document', () => {
 });
 
 test('the page of the command line names every document', () => {
-  const page = readFileSync(join(root, 'docs', 'command-line.md'), 'utf8');
+  const page = readFileSync(
+    join(root, 'docs', 'guides', 'command-line.md'),
+    'utf8'
+  );
   const [, named = ''] =
     /`\$defs` has one definition for each of (.*)/.exec(page) ?? [];
   const names = [...(named.split('. ')[0] ?? '').matchAll(/`(\w+)`/g)];

@@ -246,7 +246,7 @@ function taskCancellation(
   };
 }
 
-/** The help that `?` shows. docs/command-line.md has the same keys. */
+/** The help that `?` shows. docs/guides/command-line.md has the same keys. */
 const watchHelp = [
   'troupe watch shows the agents and workers of this workspace, whoever started',
   'them: those at work, workers, and those that ended last.',

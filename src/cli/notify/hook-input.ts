@@ -15,7 +15,7 @@ export function agentIdsIn(text: string): string[] {
     throw new HostError(
       'invalid_input',
       'There is no JSON of a hook on stdin.',
-      'Claude Code runs this command: docs/notifications.md shows its settings.'
+      'Claude Code runs this command: docs/guides/notifications.md shows its settings.'
     );
   return [...new Set(idsIn(input.tool_response))];
 }

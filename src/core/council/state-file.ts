@@ -211,7 +211,7 @@ export class StateFile {
     return new HostError(
       'state_invalid',
       `The council's file ${this.path} ${fault}.`,
-      'It was left as it is. Mend it, or move it away to begin anew, and call again.'
+      'It was left as it is. Repair it, or move it away to start over, and call again.'
     );
   }
 }

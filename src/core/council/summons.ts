@@ -230,7 +230,7 @@ export class Summons {
     if (!run?.outcome)
       return {
         error: mark.started
-          ? 'It was started, and its folder was removed since: nobody can read its answer.'
+          ? 'It was started, and its folder was removed since: its answer cannot be read.'
           : 'The server that summoned it ended before it started.'
       };
     const { outcome, record, status } = run;

@@ -65,7 +65,7 @@ export function readContextFiles(
     if (file === undefined || !stat?.isFile())
       throw refusal(requested, 'is no file inside the workspace');
     if (basename(file).toLowerCase() === keyFileName)
-      throw refusal(requested, 'holds keys, which go to nobody');
+      throw refusal(requested, 'holds keys, which are never passed on');
     if (files.has(file)) continue;
     room -= stat.size;
     if (room < 0)

@@ -144,7 +144,7 @@ export class Orchestrator {
         throw new HostError(
           'needs_confirm',
           `Worker ${agentId} is at work on task ${queue.running.id}.`,
-          'With force it ends amid that task: say confirm: true, too. Without force it finishes first.'
+          'With force it ends during that task: add confirm: true. Without force it finishes first.'
         );
     };
     // Checked first without the lock, because `force` may not get it below.

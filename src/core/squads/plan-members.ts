@@ -172,7 +172,7 @@ function find(
     throw new HostError(
       'unknown_role',
       describeFault(fault),
-      'The user has to mend that file; a change counts at the next call.'
+      'The user has to correct that file; a change counts at the next call.'
     );
   const role = roles.find(({ id }) => id === roleId);
   if (role) return role;
@@ -204,7 +204,7 @@ function checkChat(chatId: string | undefined): void {
   throw new HostError(
     'invalid_input',
     `${JSON.stringify(shortName(chatId, 60))} is no chatId: it has to be ${chatIdWords}.`,
-    'Give a chatId as an earlier answer told it, or leave it out for a new chat.'
+    'Give a chatId from an earlier answer, or leave it out for a new chat.'
   );
 }
 
@@ -273,7 +273,7 @@ Do not pretend the task succeeded if the environment blocks you.`;
 
 /**
  * The prompt of a member: its role, its task and how to report, byte for byte
- * as in docs/squads.md. An existing chat contains the role already.
+ * as in docs/guides/squads.md. An existing chat contains the role already.
  */
 export function buildPrompt(
   roleBody: string,

@@ -101,7 +101,7 @@ const internal = refusal(
 function tooManySessions(seconds: number): Refusal {
   return refusal(
     503,
-    'Too many sessions are in use (http.sessions). One makes room by DELETE, or when nobody has used it for a minute.',
+    'Too many sessions are in use (http.sessions). One makes room by DELETE, or when it was unused for a minute.',
     { 'Retry-After': String(seconds) }
   );
 }

@@ -102,7 +102,7 @@ describe('the token file', () => {
       place(value);
       chownSync(file, 65_534, 65_534);
       expect(() => tokenFor(file, undefined)).toThrow(
-        refused(/belongs to somebody else/)
+        refused(/belongs to another user/)
       );
     }
   );

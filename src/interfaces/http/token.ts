@@ -74,7 +74,7 @@ function readToken(file: string): string {
     if (process.platform !== 'win32') {
       if ((mode & constants.S_IFMT) !== constants.S_IFREG)
         throw invalid('is no file');
-      if (uid !== process.getuid?.()) throw invalid('belongs to somebody else');
+      if (uid !== process.getuid?.()) throw invalid('belongs to another user');
       if ((mode & 0o077) !== 0)
         throw invalid(
           `can be read by others (mode ${(mode & 0o777).toString(8)}), so its token may be known`

@@ -10,7 +10,7 @@ import {
   type GitWorkspace
 } from '../../kit/workspaces/git-workspace.ts';
 
-/** Played call by call by the tests of docs/squads.md and orchestrator.md. */
+/** Played call by call by the tests of docs/guides/squads.md and orchestrator.md. */
 const played =
   /^(start_squad|list_roles|agent_|task_|events_|wait_for_command)/;
 

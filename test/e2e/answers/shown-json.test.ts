@@ -20,7 +20,7 @@ const more: Record<string, string[]> = {
   init: ['claude', '--yes', '--access', 'read']
 };
 
-const blocks = blocksIn(documentAt('docs/command-line.md')).filter(
+const blocks = blocksIn(documentAt('docs/guides/command-line.md')).filter(
   ({ language }) => language === 'json'
 );
 

@@ -58,7 +58,7 @@ test('without a word of what may go it shows what there is', async () => {
     ' COUNT  WHAT',
     '     1  agents at work',
     '     2  agents that ended and were read',
-    '     1  agents that ended and nobody has read',
+    '     1  agents that ended and are unread',
     '     0  agents that others need, or with a worktree',
     '     4  all agents (there is no diskLimitMegabytes)',
     '     0  patches of agents that were removed',
@@ -89,7 +89,7 @@ test('in a pipe nothing is cut, and times are whole', async () => {
   );
   expect(steady(stderr)).toBe(
     `troupe: would remove 2 agents (884 KB)
-troupe: stay: 1 at work, 1 read by nobody (name them to remove them)
+troupe: stay: 1 at work, 1 unread (name them to remove them)
 `
   );
 });

@@ -77,7 +77,7 @@ describe('which agents go', () => {
     expect(there()).toEqual([1, 2].map(idOf));
     expect(stderr).toContain('nothing to remove');
     expect(stderr).toContain(
-      'stay: 1 at work, 1 read by nobody (name them to remove them)'
+      'stay: 1 at work, 1 unread (name them to remove them)'
     );
   });
 
@@ -85,7 +85,7 @@ describe('which agents go', () => {
     agent(1, { daysAgo: 1, task: 'count the files' });
     agent(2, { daysAgo: 1 });
     const { stdout } = await clean(idOf(1), '--yes');
-    expect(stdout).toContain('(read by nobody) count the files');
+    expect(stdout).toContain('(unread) count the files');
     expect(there()).toEqual([idOf(2)]);
   });
 

@@ -164,7 +164,7 @@ test('a plugin that does not load is named, with the reason; exit 1', async () =
   workspace.write('.trouperc.json', '{"plugins": ["./broken.mjs"]}');
   const { code, stdout } = await troupe(['doctor']);
   expect(code).toBe(1);
-  expect(stdout).toMatch(/1\. Mend the plugin \.\/broken\.mjs.*command/);
+  expect(stdout).toMatch(/1\. Fix the plugin \.\/broken\.mjs.*command/);
   const found = await diagnosis();
   expect(found).toMatchObject({
     code: 1,

@@ -138,7 +138,7 @@ test('doctor asks which engine is meant by settings for none', async () => {
   const args = ['--json', '--engines', 'rehearsal', '--config', 'slip.json'];
   const { stdout } = await troupe('doctor', ...args);
   expect(JSON.parse(stdout).next[0]).toMatch(
-    /^Mend the name cluade in "engines", or take it out: .* Did you mean "claude"\? /
+    /^Correct the name cluade in "engines", or take it out: .* Did you mean "claude"\? /
   );
 });
 

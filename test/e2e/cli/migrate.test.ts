@@ -36,7 +36,7 @@ import {
   type TempWorkspace
 } from '../../kit/workspaces/temp-workspace.ts';
 
-const pageOf = (name: string) => documentAt(`docs/migrate/${name}.md`);
+const pageOf = (name: string) => documentAt(`docs/guides/migrate/${name}.md`);
 const rehearsal = '{"engines": {"rehearsal": true}}';
 
 let workspace: TempWorkspace;

@@ -22,7 +22,7 @@ import {
   type TempWorkspace
 } from '../../kit/workspaces/temp-workspace.ts';
 
-const page = documentAt('docs/council.md');
+const page = documentAt('docs/guides/council.md');
 
 let workspace: TempWorkspace;
 let claude: McpClient;
@@ -51,8 +51,8 @@ const table: Pick<McpClient, 'call'> = {
 };
 
 test.each([
-  ['docs/council.md', '## In a minute', 6],
-  ['docs/council.md', '## Summon an agent', 3],
+  ['docs/guides/council.md', '## In a minute', 6],
+  ['docs/guides/council.md', '## Summon an agent', 3],
   ['README.md', '### Hold a council', 3]
 ])('the calls of %s, "%s", are answered as it shows', async (path, at, n) => {
   const section = sectionOf(documentAt(path), at);
@@ -103,8 +103,11 @@ test('the files that the page lists next to the council file are there', async (
   expect(readFileSync(text, 'utf8')).toBe(claim.content);
 });
 
-test('docs/command-line.md has every flag of council mcp, and no other', () => {
-  const section = sectionOf(documentAt('docs/command-line.md'), '## council');
+test('docs/guides/command-line.md has every flag of council mcp, and no other', () => {
+  const section = sectionOf(
+    documentAt('docs/guides/command-line.md'),
+    '## council'
+  );
   const named = [...section.matchAll(/--[a-z][a-z-]*/g)].map(([flag]) => flag);
   const own = Object.keys(councilFlags).map((flag) => `--${flag}`);
   expect([...new Set(named)].toSorted()).toEqual(

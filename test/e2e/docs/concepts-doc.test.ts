@@ -17,9 +17,9 @@ import {
   type TempWorkspace
 } from '../../kit/workspaces/temp-workspace.ts';
 
-const concepts = documentAt('docs/concepts.md');
-const access = documentAt('docs/access.md');
-const agents = documentAt('docs/agents.md');
+const concepts = documentAt('docs/start/concepts.md');
+const access = documentAt('docs/guides/access.md');
+const agents = documentAt('docs/guides/agents.md');
 
 let workspace: TempWorkspace;
 let server: McpClient | undefined;
@@ -42,7 +42,7 @@ async function start(page: typeof access): Promise<McpClient> {
   return server;
 }
 
-test('an agent that asks for more than the ceiling is held to it, as docs/access.md shows', async () => {
+test('an agent that asks for more than the ceiling is held to it, as docs/guides/access.md shows', async () => {
   const told: string[] = [];
   const real = await start(access);
   const listening: Pick<McpClient, 'call'> = {
@@ -62,7 +62,7 @@ test.each([
   ['## In a minute', 4],
   ['## Asked twice', 2]
 ])(
-  'the calls of docs/agents.md, "%s", are answered as it shows',
+  'the calls of docs/guides/agents.md, "%s", are answered as it shows',
   async (at, n) => {
     const talk = new ShownTalk(await start(agents));
     expect(await talk.play(fencedIn(sectionOf(agents, at)))).toBe(n);
@@ -88,7 +88,7 @@ const enginesSchema = z.object({
   )
 });
 
-test('docs/access.md names what enforces the access of each engine', async () => {
+test('docs/guides/access.md names what enforces the access of each engine', async () => {
   const flags = ['engines', '--json', '--engines'];
   const shown = rowsIn(sectionOf(access, '## Enforced, or asked for'));
   const names = shown.flatMap(([name = '']) =>
@@ -109,7 +109,7 @@ test('docs/access.md names what enforces the access of each engine', async () =>
   for (const { name } of programs) expect(names).toContain(name);
 });
 
-test('every status is in docs/agents.md', () => {
+test('every status is in docs/guides/agents.md', () => {
   const listed = rowsIn(sectionOf(agents, '## How it stands')).map(
     ([status = '']) => status.replaceAll('`', '')
   );
@@ -130,6 +130,11 @@ test('each concept leads to its page, and the README to all of them', () => {
   for (const [word, , read = ''] of rows)
     expect(read, word).toMatch(/^\[.+\]\(.+\)/);
   const readme = documentAt('README.md').text;
-  for (const page of ['concepts', 'agents', 'access', 'troubleshooting'])
+  for (const page of [
+    'start/concepts',
+    'guides/agents',
+    'guides/access',
+    'guides/troubleshooting'
+  ])
     expect(readme).toContain(`(docs/${page}.md`);
 });

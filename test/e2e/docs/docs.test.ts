@@ -71,7 +71,7 @@ const toolSchema = z.object({
   )
 });
 
-test('docs/tools.md has every tool, and no other tool or parameter', async () => {
+test('docs/guides/tools.md has every tool, and no other tool or parameter', async () => {
   workspace.write(
     'troupe.config.json',
     '{ "engines": { "rehearsal": true }, "orchestrator": { "backend": "process" } }'
@@ -80,7 +80,7 @@ test('docs/tools.md has every tool, and no other tool or parameter', async () =>
   const all = [...(await toolsOf(server)), ...(await workersTools(server))];
   // It is on for the worker's sake.
   const tools = all.filter(({ name }) => name !== 'spawn_rehearsal');
-  const document = documentAt('docs/tools.md');
+  const document = documentAt('docs/guides/tools.md');
   const headings = [...document.text.matchAll(/^## (\S+)$/gm)].map(
     ([, heading]) => heading
   );

@@ -16,7 +16,7 @@ import {
   type TempWorkspace
 } from '../../kit/workspaces/temp-workspace.ts';
 
-const document = documentAt('docs/templates.md');
+const document = documentAt('docs/guides/templates.md');
 const [plain, naming, script, choosing, making, resuming, ...others] = blocksOf(
   document,
   'ejs'

@@ -9,7 +9,7 @@ import { symptomsOfServers } from '../../symptoms/of-servers.ts';
 import { createPlace } from '../../symptoms/provoke.ts';
 import { expectShown, shownOf } from '../../symptoms/shown.ts';
 
-const page = documentAt('docs/troubleshooting.md');
+const page = documentAt('docs/guides/troubleshooting.md');
 /** What happens in a window of tmux alone. */
 const inTmux = 'The window is full';
 
@@ -43,10 +43,10 @@ test('every message of the page is provoked, here or with the real clients', () 
   );
 });
 
-test('docs/errors.md leads to the page from the codes that need more words', () => {
-  const { text } = documentAt('docs/errors.md');
+test('docs/reference/errors.md leads to the page from the codes that need more words', () => {
+  const { text } = documentAt('docs/reference/errors.md');
   const rows = text.split('\n').filter((row) => row.startsWith('| `'));
-  const linked = rows.filter((row) => row.includes('(troubleshooting.md#'));
+  const linked = rows.filter((row) => row.includes('/troubleshooting.md#'));
   expect(linked.length).toBeGreaterThanOrEqual(15);
   const codes = page.text.match(/(?<=^### .*`)[a-z]+_[a-z_]+(?=`)/gm) ?? [];
   for (const code of codes.filter((one) => isCode(one)))

@@ -25,8 +25,8 @@ beforeEach(() => {
 
 afterEach(() => workspace.remove());
 
-test('the program in docs/http.md serves its own tool next to ours', async () => {
-  const [program = ''] = blocksOf(documentAt('docs/http.md'), 'js');
+test('the program in docs/guides/http.md serves its own tool next to ours', async () => {
+  const [program = ''] = blocksOf(documentAt('docs/guides/http.md'), 'js');
   const file = workspace.write('serve.mjs', program);
   const child = spawn(process.execPath, [file], {
     cwd: workspace.path,

@@ -91,7 +91,7 @@ test.each<[string, ServerOptions, string, string]>([
     expect(await server.exited).toEqual({ code: 1, signal: null });
     await until('stderr ends', () => stderr?.readableEnded);
     expect(server.stderr).toBe(
-      `troupe: AGENTS_DIRECTORY_PATH (rolesDirectory) names ${join(workspace.path, named)}, and there is no such directory. Relative paths start at the workspace. Mend the path, or leave it out.\n`
+      `troupe: AGENTS_DIRECTORY_PATH (rolesDirectory) names ${join(workspace.path, named)}, and there is no such directory. Relative paths start at the workspace. Correct the path, or leave it out.\n`
     );
   }
 );

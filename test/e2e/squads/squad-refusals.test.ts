@@ -81,7 +81,7 @@ describe('a squad is refused, with the member at fault and what to do,', () => {
       { roleId: 'broken' },
       'unknown_role',
       /members\.1 \("broken"\): The role .*broken\.md cannot be used/,
-      /mend that file/
+      /correct that file/
     ],
     [
       'for a role with an engine that is not there',

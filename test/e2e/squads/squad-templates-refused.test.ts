@@ -75,7 +75,7 @@ test.each([run, create].flatMap((file) => faults.map((one) => [file, ...one])))(
     expect(error_code).toBe('template_invalid');
     expect(error).toContain(join(workspace.path, file));
     expect(error).toContain(reason);
-    expect(hint).toContain('docs/templates.md');
+    expect(hint).toContain('docs/guides/templates.md');
     expectNothing();
   }
 );

@@ -23,7 +23,7 @@ import {
   type TempWorkspace
 } from '../../kit/workspaces/temp-workspace.ts';
 
-const page = documentAt('docs/squads.md');
+const page = documentAt('docs/guides/squads.md');
 const [rehearsal = '', withChats = ''] = blocksOf(page, 'json').filter(
   (block) => Object.keys(JSON.parse(block)).join() === 'squad'
 );

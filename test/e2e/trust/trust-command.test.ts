@@ -66,7 +66,7 @@ test('what is granted counts until it is taken back', async () => {
 test('its documents match the page', async () => {
   const json = async (...args: string[]) =>
     JSON.parse((await troupe('trust', '--json', ...args)).stdout);
-  const page = readFileSync(join(packageRoot, 'docs/trust.md'), 'utf8');
+  const page = readFileSync(join(packageRoot, 'docs/guides/trust.md'), 'utf8');
   const [, shown = ''] = /```json\n([\s\S]*?)```/.exec(page) ?? [];
   const document = await json();
   expect(new Set(keyPaths(document))).toEqual(

@@ -28,7 +28,7 @@ import {
   type TempWorkspace
 } from '../../kit/workspaces/temp-workspace.ts';
 
-const page = documentAt('docs/orchestrator.md');
+const page = documentAt('docs/guides/orchestrator.md');
 
 let workspace: TempWorkspace;
 let master: McpClient;
@@ -63,8 +63,8 @@ const patient: Pick<McpClient, 'call'> = {
 };
 
 test.each([
-  ['docs/orchestrator.md', '## In a minute', 6],
-  ['docs/orchestrator.md', '### Cancel', 6],
+  ['docs/guides/orchestrator.md', '## In a minute', 6],
+  ['docs/guides/orchestrator.md', '### Cancel', 6],
   ['README.md', '### Keep workers', 3]
 ])('the calls of %s, "%s", are answered as it shows', async (path, at, n) => {
   const section = sectionOf(documentAt(path), at);

@@ -96,13 +96,13 @@ describe('the resources of a server', () => {
         uri: `${agent}/outbox`,
         name: 'outbox of Ada',
         description:
-          'What a worker has told and what befell it, the newest 200.',
+          'Events of a worker, the newest 200.',
         mimeType: 'application/x-ndjson'
       },
       {
         uri: `${agent}/meta`,
         name: 'meta of Ada',
-        description: 'A worker as agent_get tells it.',
+        description: 'A worker as agent_get returns it.',
         mimeType: 'application/json'
       }
     ]);

@@ -87,7 +87,7 @@ test('clean counts the agents that stay, and names those that it cannot judge', 
   symlinkSync(workspace.home, join(workspace.record, 'spawns', foreign));
   for (const flag of ['--dry-run', '--yes']) {
     const { stderr } = await clean('--keep', '0', flag);
-    expect(stderr).toMatch(/stay: 1 at work, .*1 read by nobody/);
+    expect(stderr).toMatch(/stay: 1 at work, .*1 unread/);
     expect(stderr).toContain(`${foreign} stays: `);
     expect(stderr).toContain('is a link');
   }
@@ -120,7 +120,7 @@ test('the rule of the configuration applies without flags', async () => {
 });
 
 describe('a named agent', () => {
-  test('is removed although nobody has read it', async () => {
+  test('is removed although it is unread', async () => {
     const { code } = await clean(unread, unread.slice(0, 4), '--yes');
     expect(code).toBe(0);
     expect(there()).toEqual([old, young, queued]);

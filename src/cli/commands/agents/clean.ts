@@ -55,7 +55,7 @@ export function addClean(program: Command): void {
     program
       .command('clean')
       .description('remove agents that have ended and were read')
-      .argument('[id...]', 'these, also when nobody has read them')
+      .argument('[id...]', 'these, read or not')
       .option('--older-than <age>', 'ended longer ago: 30d, 12h, 2w', parseAge)
       .option('--keep <count>', 'so many of the newest stay', parseCount)
       .option('--max-size <size>', 'the oldest, until 2GB are left', parseBytes)

@@ -82,7 +82,7 @@ function withAllowed(
   throw new HostError(
     'config_invalid',
     `One of ${flag} ${JSON.stringify(text)} ${message}.`,
-    'docs/http.md has examples.'
+    'docs/guides/http.md has examples.'
   );
 }
 

@@ -25,7 +25,10 @@ export function createCouncil(): Command {
     .option('--config <file>', 'configuration file')
     .option('--engines <names>', 'what may be summoned, comma separated')
     .option('--max-access <level>', 'ceiling for agents: read, write or full')
-    .option('--trust', 'obey all settings of the workspace (docs/trust.md)')
+    .option(
+      '--trust',
+      'obey all settings of the workspace (docs/guides/trust.md)'
+    )
     .helpOption('-h, --help', 'print help')
     .addHelpText(
       'after',
@@ -58,9 +61,12 @@ export function addMcpHelp(program: Command): void {
     )
     .option('--max-access <level>', 'ceiling for agents: read, write or full')
     .option('--strict', 'do not start when something is left out')
-    .option('--trust', 'obey all settings of the workspace (docs/trust.md)')
+    .option(
+      '--trust',
+      'obey all settings of the workspace (docs/guides/trust.md)'
+    )
     .option('--agent-id <id>', 'serve this worker, with --toolsets worker')
-    .optionsGroup('Squads (docs/squads.md):')
+    .optionsGroup('Squads (docs/guides/squads.md):')
     .option('--engine <name>', 'what members run on (default: claude)')
     .option('--state-mode <mode>', 'stateless, or stateful: with chats')
     .option('--agents-directory-path <dir>', 'role files (default: agents)')
@@ -70,7 +76,7 @@ export function addMcpHelp(program: Command): void {
     .option('--process-timeout-ms <n>', 'limit of a member (default: 600000)')
     .option('--execution-mode <mode>', 'parallel or sequential')
     .option('--sequential-delay-ms <n>', 'between two in turn (default: 100)')
-    .optionsGroup('HTTP instead of stdin and stdout (docs/http.md):')
+    .optionsGroup('HTTP instead of stdin and stdout (docs/guides/http.md):')
     .option(
       '--http [address]',
       '[[host:]port], 0: any port (default: 127.0.0.1:8377)'

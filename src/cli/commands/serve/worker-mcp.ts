@@ -45,7 +45,7 @@ export async function serveWorker(
     throw new HostError(
       'config_invalid',
       'A worker is served with --toolsets worker and --agent-id, both or neither.',
-      'agent_create starts workers and gives them their server; nobody else needs one.'
+      'agent_create starts workers and gives them their server; no other client needs one.'
     );
   const paths = pathsOf(workspace, home);
   const statePaths = statePathsOf(paths);

@@ -133,14 +133,14 @@ describe('the check of the configuration', () => {
       ok: false,
       faults: [{ plugin: './gone.mjs' }]
     });
-    expect(found.next[0]).toMatch(/^Mend the plugin \.\/gone\.mjs, or take/);
+    expect(found.next[0]).toMatch(/^Fix the plugin \.\/gone\.mjs, or remove/);
   });
 
   test('fails for a name of an engine that does not exist', async () => {
     workspace.write('troupe.config.json', '{"engines": {"gork": {}}}');
     const found = await diagnosis([]);
     expect(found).toMatchObject({ code: 1, ok: false });
-    expect(found.next[0]).toMatch(/^Mend the name gork in "engines"/);
+    expect(found.next[0]).toMatch(/^Correct the name gork in "engines"/);
   });
 });
 
@@ -198,7 +198,7 @@ test('a role that is invalid is a failure only if squads are served', async () =
   expect((await diagnosis()).squads).toEqual([]);
   workspace.write('troupe.config.json', config.replace('"spawn"', '"squad"'));
   const found = await diagnosis();
-  expect(found.squads).toEqual([expect.stringContaining('Mend that file.')]);
+  expect(found.squads).toEqual([expect.stringContaining('Correct that file.')]);
   expect(found).toMatchObject({ code: 1, ok: false });
 });
 

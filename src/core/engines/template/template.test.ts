@@ -161,7 +161,7 @@ describe('a template is refused with its name and the reason:', () => {
     expect(message).toContain(`The template ${path} cannot be used: `);
     expect(message).toContain(reason);
     expect(message).toMatch(/[^.:]\.$/);
-    expect(hint).toContain('docs/templates.md');
+    expect(hint).toContain('docs/guides/templates.md');
   });
 
   test('a missing file', async () => {

@@ -147,7 +147,7 @@ function invalid(path: string, problem: string): HostError {
   return new HostError(
     'template_invalid',
     `The template ${path} cannot be used: ${problem}.`,
-    'The user has to mend that file; a change counts at the next call. docs/templates.md shows what a template may hold.'
+    'The user has to correct that file; a change counts at the next call. docs/guides/templates.md shows what a template may hold.'
   );
 }
 

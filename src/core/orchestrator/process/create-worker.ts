@@ -168,7 +168,7 @@ export function notStarted(
     'not_ready',
     `The worker "${name}" (${engine}, ${agent_id}) could not be started. ${messageOf(error)}`,
     error instanceof EngineFault
-      ? 'Nothing of it is left. Mend that plugin, or create the worker with another engine.'
-      : 'Nothing of it is left. Mend that, then create the worker again.'
+      ? 'Nothing of it is left. Fix that plugin, or create the worker with another engine.'
+      : 'Nothing of it is left. Fix that, then create the worker again.'
   );
 }

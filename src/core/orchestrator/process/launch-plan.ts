@@ -107,7 +107,7 @@ export function workerEngine(
       `The engine ${name} cannot be a worker ${backend === 'tmux' ? 'in a pane' : 'in the background'}.`,
       names.length > 0
         ? `Use one of: ${names.join(', ')}.`
-        : 'No engine of this host can; docs/orchestrator.md says what it takes.'
+        : 'No engine of this host can; docs/guides/orchestrator.md says what it takes.'
     );
   }
   if (processes.locate(registry.commandOf(engine))) return engine;

@@ -128,7 +128,7 @@ function lost(taskId: string): NewEvent {
     task_id: taskId,
     payload: {
       code: 'worker_crashed',
-      message: 'The program of the worker ended amid this task.'
+      message: 'The program of the worker ended during this task.'
     },
     done: true,
     by: 'troupe'

@@ -283,7 +283,7 @@ export function unknownTask(taskId: string): HostError {
   return new HostError(
     'unknown_task',
     `This worker has no task ${taskId}.`,
-    'Give a task_id as it was told with the task; the events of the worker show all.'
+    'Give a task_id that was returned for the task; the events of the worker show all.'
   );
 }
 

@@ -173,6 +173,6 @@ export function unknownAgent(agentId: string, store: RunStore): HostError {
     'unknown_agent',
     whyGone(agentId, store) ??
       `There is no agent "${agentId}" in this workspace.`,
-    'Give the id of an agent as its start told it; the list of agents has them all.'
+    'Give the id of an agent that its start returned; the list of agents has them all.'
   );
 }

@@ -21,7 +21,7 @@ test.each(['claude', 'codex', 'copilot', 'gemini'])(
   'the limit for %s is just below what the client was measured to show',
   (name) => {
     const rows = sectionOf(
-      documentAt('docs/clients.md'),
+      documentAt('docs/start/clients.md'),
       '## How long an answer may be'
     );
     const row = rows.split('\n').find((one) => one.startsWith(`| \`${name}\``));
@@ -36,8 +36,8 @@ test.each(['claude', 'codex', 'copilot', 'gemini'])(
   }
 );
 
-test('docs/clients.md lists the limits of every client', () => {
-  const page = documentAt('docs/clients.md');
+test('docs/start/clients.md lists the limits of every client', () => {
+  const page = documentAt('docs/start/clients.md');
   for (const name of ['claude', 'codex', 'copilot', 'gemini']) {
     const { waitSeconds, answerBytes } = limitsOf(name);
     expect(sectionOf(page, '## How long one wait lasts')).toContain(

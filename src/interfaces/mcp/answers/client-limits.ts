@@ -16,7 +16,7 @@ interface ClientLimits {
 
 /**
  * A client aborts a longer call and cuts a longer answer. Measured with real
- * clients, minus a margin (docs/clients.md).
+ * clients, minus a margin (docs/start/clients.md).
  */
 const knownLimits: [pattern: RegExp, limits: ClientLimits][] = [
   [/claude/i, { waitSeconds: 110, answerBytes: 48_000 }],

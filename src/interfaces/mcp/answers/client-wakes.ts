@@ -4,7 +4,7 @@ import { distDirectory } from '../../../host/package.ts';
 
 /**
  * Clients whose idle session goes on by itself when a command in their
- * background shell ends. Seen with the real clients (docs/notifications.md).
+ * background shell ends. Seen with the real clients (docs/guides/notifications.md).
  */
 const byShell = /claude-code|copilot/i;
 

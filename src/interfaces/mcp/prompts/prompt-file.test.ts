@@ -15,10 +15,10 @@ const prompts = files.map((file) =>
   parsePrompt(file, readFileSync(join(directory, file), 'utf8'), parse)
 );
 
-/** Toolset → its tools, from the table of docs/tools.md. */
+/** Toolset → its tools, from the table of docs/guides/tools.md. */
 const tools = new Map(
   [
-    ...documentAt('docs/tools.md').text.matchAll(
+    ...documentAt('docs/guides/tools.md').text.matchAll(
       /^\| \[?`(\w+)`[^|]* \| (\[`.*) \|$/gm
     )
   ].map(([, toolset = '', cell = '']) => [
@@ -70,8 +70,8 @@ test.each(prompts)('$name names only tools of its toolsets', (prompt) => {
   expect(named.filter((name) => others.includes(name))).toEqual([]);
 });
 
-test('docs/prompts.md lists every prompt with its arguments', () => {
-  const { text } = documentAt('docs/prompts.md');
+test('docs/start/prompts.md lists every prompt with its arguments', () => {
+  const { text } = documentAt('docs/start/prompts.md');
   const [rows = ''] = text.split('\n## ');
   const documented = rowsIn(rows).map(([name = '', wanted = '']) => ({
     name: name.replaceAll('`', ''),

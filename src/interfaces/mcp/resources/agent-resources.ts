@@ -166,7 +166,7 @@ export class AgentResources implements Source {
     return unknownResource(
       uri,
       cleaned ??
-        `There is no agent "${id.slice(0, 60)}" in this workspace. list tells the ids there are.`
+        `There is no agent "${id.slice(0, 60)}" in this workspace. list shows the ids.`
     );
   }
 }

@@ -70,7 +70,7 @@ describe('the URI of a resource', () => {
     const { code, message } = refusalOf(`agent://1a2b3c4d/outbox?tail=${tail}`);
     expect(code).toBe(-32602);
     expect(message).toBe(
-      `tail is one whole number from 1 to 1000, not ${shown}. events_read tells all events, page by page.`
+      `tail is one whole number from 1 to 1000, not ${shown}. events_read returns all events, page by page.`
     );
   });
 

@@ -72,7 +72,7 @@ function tailOf(query: string): number {
   const tail = Number(/^tail=([1-9]\d{0,3})$/.exec(query)?.[1]);
   if (tail <= maxTail) return tail;
   throw invalidParams(
-    `tail is one whole number from 1 to ${maxTail}, not ${valuesIn(query)}. events_read tells all events, page by page.`
+    `tail is one whole number from 1 to ${maxTail}, not ${valuesIn(query)}. events_read returns all events, page by page.`
   );
 }
 

@@ -27,9 +27,9 @@ import type {
 const json = 'application/json';
 
 const about = {
-  outbox: 'What a worker has told and what befell it',
+  outbox: 'Events of a worker',
   broadcast: 'What all workers of a run came to',
-  meta: 'A worker as agent_get tells it'
+  meta: 'A worker as agent_get returns it'
 };
 
 export class WorkerResources implements Source {
@@ -231,7 +231,7 @@ export function eventContents<Event extends WorkerEvent>(
   const text = lines.map((line) => `${line}\n`).join('');
   const contents = [{ uri, mimeType: jsonLines, text }];
   if (!isCut) return contents;
-  const note = `There is no room for all of it here. events_read tells all events of a worker, page by page; the file is ${log.path}`;
+  const note = `There is no room for all of it here. events_read returns all events of a worker, page by page; the file is ${log.path}`;
   return [...contents, { uri: ref.uri, mimeType: 'text/plain', text: note }];
 }
 

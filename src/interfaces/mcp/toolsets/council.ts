@@ -173,7 +173,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
     defineTool({
       name: 'close_council',
       title: 'Close the council',
-      description: 'Ends the council; all are told your conclusion.',
+      description: 'Ends the council; all receive your conclusion.',
       input: z.strictObject({ ...nameInput, conclusion: longText }),
       annotations: acting,
       textOf,

@@ -150,7 +150,7 @@ export function orchestratorTools(host: Host): Tool[] {
       name: 'task_enqueue',
       title: 'Give a task',
       description:
-        "Puts a task at the end of a worker's queue. position: how many are before it. events_read tells its end.",
+        "Puts a task at the end of a worker's queue. position: how many are before it. events_read reports its end.",
       input: z.strictObject({
         agent_id: worker,
         task: z.strictObject({
@@ -186,7 +186,7 @@ export function orchestratorTools(host: Host): Tool[] {
       name: 'events_read',
       title: 'Read events',
       description:
-        'What a worker has told and what befell it after since_seq (0: all). Call again with last_seq for what is new; more: there is more at once.',
+        'Events of a worker after since_seq (0: all). Call again with last_seq for what is new; more: there is more at once.',
       input: z.strictObject({
         agent_id: worker,
         since_seq: z.number().int().min(0).default(0),

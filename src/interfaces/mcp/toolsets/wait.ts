@@ -270,4 +270,4 @@ const errorsOnly =
   'Told without answers, as there are so many: call result for each.';
 
 const onlyRows =
-  'None has room for its answer, and where a total is told, not all have a row: call result for each, or wait_for_agents with fewer agent_ids.';
+  'None has room for its answer, and where a total is given, not all have a row: call result for each, or wait_for_agents with fewer agent_ids.';
