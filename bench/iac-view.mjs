@@ -92,7 +92,7 @@ function shown(workspace, spawns) {
   function ended() {
     const file = openSync(view, 'r');
     try {
-      const head = Buffer.alloc(4096);
+      const head = Buffer.alloc(64 * 1024);
       readSync(file, head);
       return !/\*\*(Running|Queued)\*\*/.test(head.toString());
     } finally {

@@ -37,13 +37,20 @@ export async function readConfigFile(
     const text = (file: string) => readFileSync(file, 'utf8');
     return (await foundIn(resolve(asked), text, mayRun)) ?? absent;
   }
-  for (const name of names) {
-    const read = name === packageName ? textOfPackage : textIfThere;
-    const path = join(workspace, name);
+  for (const path of configPlaces(workspace)) {
+    const isPackage = basename(path) === packageName;
+    const read = isPackage ? textOfPackage : textIfThere;
     const found = await foundIn(path, read, mayRun, workspace);
     if (found?.value !== undefined && found.value !== null) return found;
   }
   return absent;
+}
+
+/** The files of which the first with any setting counts. */
+export function configPlaces(workspace: string, asked?: string): string[] {
+  return asked === undefined
+    ? names.map((name) => join(workspace, name))
+    : [resolve(asked)];
 }
 
 export function isCode(file: string): boolean {

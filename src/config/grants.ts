@@ -61,7 +61,7 @@ export class Grants {
    * @throws HostError `storage_unwritable`, `storage_full`, `state_unsafe`
    */
   add(workspace: string, files: Digests): void {
-    const path = join(this.#directory, this.#nameOf(workspace));
+    const path = this.pathOf(workspace);
     const grant = {
       v: 1,
       workspace,
@@ -76,12 +76,17 @@ export class Grants {
 
   /** Returns false if there was no grant. */
   revoke(workspace: string): boolean {
-    const path = join(this.#directory, this.#nameOf(workspace));
+    const path = this.pathOf(workspace);
     const isThere = this.of(workspace) !== undefined;
     write(path, () => remove(path));
     // A power failure must not restore the grant.
     trySyncDirectory(this.#directory);
     return isThere;
+  }
+
+  /** The file of the grant. */
+  pathOf(workspace: string): string {
+    return join(this.#directory, this.#nameOf(workspace));
   }
 
   #nameOf(workspace: string): string {

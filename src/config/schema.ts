@@ -120,7 +120,7 @@ const onEndSchema = lazy(() => {
         .default(defaults.minSeconds)
         .describe('Shorter runs are not reported.')
     })
-    .describe('How you are told that an agent has ended.');
+    .describe('How an ended agent is reported to you.');
 });
 
 /** The configuration file. Every key is optional. */

@@ -193,6 +193,15 @@ function limitWidenings(written: Record<string, unknown>): Widening[] {
   });
 }
 
+/** The limits that are higher in `next` than in `now`. */
+export function raisedLimits(next: unknown, now: unknown): string[] {
+  return [...limits, 'maxAccess'].filter((setting) => {
+    const path = setting.split('.');
+    const rankIn = (config: unknown) => rankOf(setting, valueAt(config, path));
+    return rankIn(next) > rankIn(now);
+  });
+}
+
 /** NaN for an invalid value, which the schema rejects. */
 function rankOf(setting: string, value: unknown): number {
   if (setting === 'maxAccess') return levels.indexOf(String(value));

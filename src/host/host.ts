@@ -40,6 +40,8 @@ import type { Squads } from '../core/squads/squads.ts';
 import type { StateIntegrity } from '../core/state/integrity/state-guard.ts';
 import { markProcess } from '../core/state/locks/process-marks.ts';
 import { poll, withTimeout } from '../core/timing.ts';
+import type { ConfigSource } from './config-source.ts';
+import { LiveConfig } from './live-config.ts';
 import { log, logProblem } from './log.ts';
 import { type Parts, wire } from './wiring.ts';
 import { wireEngines } from './wiring-engines.ts';
@@ -75,9 +77,15 @@ export class Host {
   readonly identity: () => RecordIdentity;
   readonly safety: StateIntegrity;
   readonly #parts: Parts;
+  readonly #live: LiveConfig | undefined;
   #stopWatching = (): void => undefined;
 
-  constructor(config: Config, registry: EngineRegistry, keys: ApiKeys) {
+  constructor(
+    config: Config,
+    registry: EngineRegistry,
+    keys: ApiKeys,
+    source?: ConfigSource
+  ) {
     const parts = wire(config, registry, keys);
     this.config = config;
     this.registry = registry;
@@ -97,11 +105,26 @@ export class Host {
     this.identity = parts.identity;
     this.safety = parts.safety;
     this.#parts = parts;
+    this.#live = source && new LiveConfig(config, registry, source);
   }
 
   /** Settings and plugins that were requested and left out. */
   get faults() {
-    return [...leftOutFaults(this.config.trust), ...this.registry.faults];
+    return [
+      ...(this.#live?.faults ?? []),
+      ...leftOutFaults(this.config.trust),
+      ...this.registry.faults
+    ];
+  }
+
+  /** Applies a changed configuration, before agents are started. */
+  refreshConfig(): Promise<void> | undefined {
+    return this.#live?.refresh();
+  }
+
+  /** Why a changed configuration does not count, if it does not. */
+  get configNotice(): string | undefined {
+    return this.#live?.notice;
   }
 
   /** Keeps the workspace's runs, workers and views up to date until `close`. */
@@ -265,12 +288,17 @@ export class Host {
 
 /**
  * Wires a host for a configuration.
+ * @param source where the configuration comes from; if given, a change of it
+ *   is applied
  * @throws HostError `config_invalid` if a flag names an unknown engine, or with
  *   `strict` if something is left out
  */
-export async function createHost(config: Config): Promise<Host> {
+export async function createHost(
+  config: Config,
+  source?: ConfigSource
+): Promise<Host> {
   const { registry, keys } = await wireEngines(config);
-  return new Host(config, registry, keys);
+  return new Host(config, registry, keys, source);
 }
 
 const hourMs = 3_600_000;

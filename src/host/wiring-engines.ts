@@ -30,7 +30,9 @@ export async function wireEngines(config: Config): Promise<WiredEngines> {
   reportLeftOut(config);
   const loaded = await loadEngines(config.plugins, baseDirectoryOf(config));
   const keys = new ApiKeys({
-    directories: [config.workspace, baseDirectoryOf(config)],
+    get directories() {
+      return [config.workspace, baseDirectoryOf(config)];
+    },
     onProblem: log
   });
   const { engines, others, faults } = chooseEngines({

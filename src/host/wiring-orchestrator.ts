@@ -54,7 +54,9 @@ export function wireOrchestrator(config: Config, context: OrchestratorContext) {
       configFile: config.file,
       isTrusted: config.trust.isAll,
       workspace,
-      maxAccess: config.maxAccess,
+      get maxAccess() {
+        return config.maxAccess;
+      },
       // In whole seconds, because the worker's model reads it in its brief.
       heartbeatSeconds: Math.max(1, Math.floor(heartbeatOf(settings)))
     },

@@ -57,14 +57,8 @@ import { wireOrchestrator, workersAtWork } from './wiring-orchestrator.ts';
 /** Creates and connects all parts for one workspace; starts nothing. */
 export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const paths = pathsOf(config.workspace, config.home);
-  const secrets = [
-    ...secretsIn(process.env),
-    ...Object.values(config.engines).flatMap(({ env = {}, passEnv = [] }) => [
-      ...secretsIn(env),
-      ...passedSecrets(passEnv, process.env)
-    ])
-  ];
-  const redact = createRedactor(() => [...secrets, ...keys.secrets()]);
+  const secrets = configuredSecrets(config);
+  const redact = createRedactor(() => [...secrets(), ...keys.secrets()]);
   let known: RecordIdentity | undefined;
   const store = new RunStore(paths.record, paths.views.agents, () => {
     // A record that was removed and created again keeps its identity, because
@@ -106,22 +100,39 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     journal: runJournal,
     events,
     onProblem: logProblem,
+    // Getters, because the configuration of a server may change.
     settings: {
       workspace,
-      configFile: config.file ?? null,
-      pinnedCode: config.trust.pinnedCode,
-      prices: config.prices,
-      maxAccess: config.maxAccess,
-      outputLimitBytes: config.outputLimitMegabytes * 1024 * 1024,
-      onDisconnect: config.onDisconnect
+      get configFile() {
+        return config.file ?? null;
+      },
+      get pinnedCode() {
+        return config.trust.pinnedCode;
+      },
+      get prices() {
+        return config.prices;
+      },
+      get maxAccess() {
+        return config.maxAccess;
+      },
+      get outputLimitBytes() {
+        return config.outputLimitMegabytes * 1024 * 1024;
+      },
+      get onDisconnect() {
+        return config.onDisconnect;
+      }
     }
   };
   const starter = new RunStarter({
     ...shared,
     changeTracker,
     capOf: (engine) => registry.settingsOf(engine).maxConcurrent,
-    maxConcurrent: config.maxConcurrent,
-    maxConcurrentApi: config.maxConcurrentApi
+    get maxConcurrent() {
+      return config.maxConcurrent;
+    },
+    get maxConcurrentApi() {
+      return config.maxConcurrentApi;
+    }
   });
   const tracker = new RunTracker({
     ...shared,
@@ -138,14 +149,20 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const origin = new CallerContext({ store, processes });
   const admission = new Admission({
     origin,
-    maxDepth: config.maxDepth,
-    diskLimitMegabytes: config.diskLimitMegabytes,
+    get maxDepth() {
+      return config.maxDepth;
+    },
+    get diskLimitMegabytes() {
+      return config.diskLimitMegabytes;
+    },
     store,
     slots: starter.slots,
     times: new SpawnTimes({
       root: paths.record,
       place: processes.self.place,
-      most: config.maxSpawnsPerMinute
+      get most() {
+        return config.maxSpawnsPerMinute;
+      }
     })
   });
   const spawner = new Spawner({
@@ -196,16 +213,18 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const roles = new RoleRepository(
     roleDirectoriesOf(workspace, config.rolesDirectory),
     (fault) => log(describeFault(fault)),
-    config.trust.trustsRole
+    (path, text) => config.trust.trustsRole(path, text)
   );
   const squads = new Squads({
     roles,
     registry,
     store,
     workspace,
-    settings: {
-      ...squadSettingsOf(config.squad, workspace),
-      pinnedTemplates: config.trust.pinnedTemplates
+    get settings() {
+      return {
+        ...squadSettingsOf(config.squad, workspace),
+        pinnedTemplates: config.trust.pinnedTemplates
+      };
     },
     unknownRoleHint: 'Call list_roles for the ids there are.',
     squads: new SquadStore(paths.record),
@@ -280,6 +299,23 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     changeTracker,
     paths,
     identity
+  };
+}
+
+/** Secrets of the engines' settings, also of settings that were replaced. */
+function configuredSecrets(config: Config): () => Iterable<string> {
+  const secrets = new Set(secretsIn(process.env));
+  let known: Config['engines'] | undefined;
+  return () => {
+    if (config.engines === known) return secrets;
+    known = config.engines;
+    for (const { env = {}, passEnv = [] } of Object.values(known))
+      for (const secret of [
+        ...secretsIn(env),
+        ...passedSecrets(passEnv, process.env)
+      ])
+        secrets.add(secret);
+    return secrets;
   };
 }
 

@@ -65,6 +65,10 @@ export const logLine = z.discriminatedUnion('type', [
       .optional()
       .describe('the file that its arguments come from'),
     task: z.string(),
+    client: z
+      .string()
+      .optional()
+      .describe('the MCP client that asked; none for the command line'),
     parent: z.string().nullable(),
     continues: z.string().nullable(),
     squad: z

@@ -39,7 +39,7 @@ export interface Replaced {
 /** The engines of this host by name, with the user's settings. */
 export class EngineRegistry {
   readonly #engines = new Map<string, Engine>();
-  readonly #settings: Record<string, EngineSettings>;
+  #settings: Record<string, EngineSettings>;
   readonly faults: PluginFault[];
   readonly replaced: Replaced[];
   readonly #notOffered: Engine[];
@@ -66,19 +66,35 @@ export class EngineRegistry {
     this.#plugins = plugins;
   }
 
+  /** Replaces the settings of all engines, for runs from now on. */
+  configure(settings: Record<string, EngineSettings>): void {
+    this.#settings = settings;
+  }
+
   /** All offered engines, in order of registration. */
   all(): Engine[] {
-    return [...this.#engines.values()];
+    return [...this.#engines.values()].filter(({ name }) => this.#isOn(name));
   }
 
   find(name: string): Engine | undefined {
-    return this.#engines.get(name);
+    return this.#isOn(name) ? this.#engines.get(name) : undefined;
+  }
+
+  /** Whether the server has an engine, even if it is switched off now. */
+  isOffered(name: string): boolean {
+    return this.#engines.has(name);
+  }
+
+  /** New settings may switch an engine off. */
+  #isOn(name: string): boolean {
+    return this.settingsOf(name).enabled !== false;
   }
 
   /** Also finds engines that are not offered, to read their agents' output. */
   known(name: string): Engine | undefined {
     return (
-      this.find(name) ?? this.#notOffered.find((other) => other.name === name)
+      this.#engines.get(name) ??
+      this.#notOffered.find((other) => other.name === name)
     );
   }
 
@@ -99,12 +115,12 @@ export class EngineRegistry {
   nameable(): string[] {
     return [...this.all(), ...this.#notOffered]
       .map(({ name }) => name)
-      .filter((name) => this.settingsOf(name).enabled !== false);
+      .filter((name) => this.#isOn(name));
   }
 
   /** @throws HostError `unknown_engine` with the known names */
-  get(name: string, names = [...this.#engines.keys()]): Engine {
-    const engine = this.#engines.get(name);
+  get(name: string, names = this.all().map((one) => one.name)): Engine {
+    const engine = this.find(name);
     if (engine) return engine;
     throw new HostError(
       'unknown_engine',

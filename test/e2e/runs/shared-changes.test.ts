@@ -155,6 +155,20 @@ describe('of agents whose engines say nothing of their edits', () => {
       const isThere = log.includes('Changes (2 files)') && log.includes(line);
       return isThere || undefined;
     });
+    const log = readFileSync(iac, 'utf8');
+    const link = `\\[${long}\\]\\(agents/${long}\\.md\\)`;
+    expect(log).toMatch(
+      new RegExp(
+        `^\\| [-\\d: ]{19} \\| ${link} \\| troupe-test \\| Shell \\| .* \\| done [\\d.]+s \\| unknown \\| 2 \\(\\+2 −0, shared\\) \\|$`,
+        'm'
+      )
+    );
+    expect(log).toMatch(
+      new RegExp(
+        `^- \\[x\\] .*#${long}.* \\| from: troupe-test \\| files: 2 \\(\\+2 −0, shared\\) \\| \\[Page\\]`,
+        'm'
+      )
+    );
     const page = readFileSync(join(agents, `${long}.md`), 'utf8');
     expect(page).toContain(line);
     const { stdout } = await runCommand(workspace, ['result', long, '--json']);

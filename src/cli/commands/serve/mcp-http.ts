@@ -1,8 +1,9 @@
-import { type Config, loadConfig } from '../../../config/config.ts';
+import type { Config } from '../../../config/config.ts';
 import { httpSchema, tokenVariable } from '../../../config/http.ts';
 import { listOf } from '../../../config/overrides.ts';
 import { HostError } from '../../../core/errors.ts';
 import { pathsOf } from '../../../core/paths/paths.ts';
+import { ConfigSource } from '../../../host/config-source.ts';
 import { createHost, retainAutomatically } from '../../../host/host.ts';
 import { log, logProblem } from '../../../host/log.ts';
 import { isNowhere } from '../../../host/workspace-root.ts';
@@ -25,13 +26,12 @@ async function start(args: string[]): Promise<void> {
   const values = valuesOf(withAddress(args));
   const address = addressIn(values.http ?? '');
   const flags = flagsOf(values);
-  const config = withAllowed(
-    await loadConfig(flags),
-    values['allow-host'],
-    values['allow-origin']
+  const source = new ConfigSource(flags, (config) =>
+    withAllowed(config, values['allow-host'], values['allow-origin'])
   );
+  const config = await source.load();
   checkServable(config, flags.workspace, flags.agentId);
-  const host = checkStart(await createHost(config));
+  const host = checkStart(await createHost(config, source));
   // Checked before the token is written: the directory may be another user's.
   host.safety.check();
   const token = tokenFor(pathsOf(config.workspace).token, ownToken);

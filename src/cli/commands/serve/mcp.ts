@@ -2,12 +2,13 @@ import type { Writable } from 'node:stream';
 import { isatty } from 'node:tty';
 import { fileURLToPath } from 'node:url';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
-import { type Config, hasToolset, loadConfig } from '../../../config/config.ts';
+import { type Config, hasToolset } from '../../../config/config.ts';
 import type { CouncilDoor } from '../../../config/council.ts';
 import type { Flags } from '../../../config/overrides.ts';
 import { checkSquadConfig } from '../../../config/squads.ts';
 import { HostError, messageOf } from '../../../core/errors.ts';
 import { prepareRecord } from '../../../core/paths/records.ts';
+import { ConfigSource } from '../../../host/config-source.ts';
 import {
   createHost,
   type Host,
@@ -148,10 +149,11 @@ async function serveStdio(
   { flags, adjust }: Request,
   stdout: Writable
 ): Promise<void> {
-  const config = adjust(await loadConfig(flags));
+  const source = new ConfigSource(flags, adjust);
+  const config = await source.load();
   if (config.toolsets?.includes('worker') || flags.agentId !== undefined)
     return serveWorker(config, flags.agentId, stdout);
-  let host = await createHost(config);
+  let host = await createHost(config, source);
   const life = liveUntilDisconnect(() => host.close());
   /** Nothing names the project: the first root of the client does. */
   const isNoProject =
@@ -161,10 +163,10 @@ async function serveStdio(
   if (!isNoProject) checkStart(host);
   const relocate = async (server: Server): Promise<void> => {
     const workspace = await firstRoot(server);
-    if (workspace !== undefined)
-      host = await createHost(
-        adjust(await loadConfig({ ...flags, workspace }))
-      );
+    if (workspace !== undefined) {
+      const its = new ConfigSource({ ...flags, workspace }, adjust);
+      host = await createHost(await its.load(), its);
+    }
     checkStart(host);
   };
   // With a terminal on stdin, a user has started the server by hand.

@@ -27,6 +27,8 @@ export interface SpawnedRecord {
   /** The template file that its arguments come from, if any. */
   template?: string;
   task: string;
+  /** The `clientInfo.name` of the asking client; absent for the command line. */
+  client?: string;
   parent: string | null;
   continues: string | null;
   squad?: Membership;
@@ -213,6 +215,7 @@ const fieldChecks: Record<JournalEvent['type'], Record<string, Check>> = {
     command: orAbsent(isText),
     template: orAbsent(isText),
     task: isText,
+    client: orAbsent(isText),
     parent: orNull(isText),
     continues: orNull(isText),
     squad: orAbsent(isSquad),

@@ -126,7 +126,8 @@ export class Journal {
           ...event,
           model: this.#short(event.model, 200),
           tools: this.#short(event.tools, 400),
-          task: this.#short(event.task, 400)
+          task: this.#short(event.task, 400),
+          ...(event.client && { client: this.#short(event.client, 200) })
         };
       case 'finished':
         return {
@@ -175,7 +176,7 @@ export function spawnedEvent(
 ): SpawnedRecord {
   const { agent_id, engine, label, kind, model, tools, access } = record;
   const { enforcement, cwd, task, parent, continues, created_at } = record;
-  const { command, template } = record;
+  const { command, template, caller } = record;
   return {
     type: 'spawned',
     agent_id,
@@ -190,6 +191,7 @@ export function spawnedEvent(
     ...(command === undefined ? {} : { command }),
     ...(template === undefined ? {} : { template }),
     task,
+    ...(caller?.client ? { client: caller.client } : {}),
     parent,
     continues,
     ...(record.squad ? { squad: record.squad } : {}),

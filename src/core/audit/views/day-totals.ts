@@ -102,8 +102,10 @@ function rowOf(tally: Tally): string {
   return `| ${markdownLine(label, 40)} | ${agents} | ${(durationMs / 1000).toFixed(1)}s | ${costOf(tally)} |`;
 }
 
-function costOf({ costUsd, costsUnknown }: Tally): string {
+function costOf({ agents, costUsd, costsUnknown }: Tally): string {
   if (costUsd === undefined) return 'unknown';
   const sum = `$${costUsd.toFixed(4)}`;
-  return costsUnknown === 0 ? sum : `${sum} + ${costsUnknown} unknown`;
+  return costsUnknown === 0
+    ? sum
+    : `${sum} (unknown for ${costsUnknown} of ${agents})`;
 }

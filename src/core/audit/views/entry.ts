@@ -116,6 +116,10 @@ function factsOf(
   }
   if (spawned.parent)
     facts.push(`Spawned by: \`#${markdownLine(spawned.parent, 20)}\``);
+  const client = markdownLine(spawned.client ?? '', 80);
+  if (client !== '') facts.push(`from: ${client}`);
+  const files = finished ? filesSummary(finished) : '';
+  if (files !== '') facts.push(`files: ${files}`);
   if (finished && !cleanedAt)
     facts.push(`[Page](${pages}/${spawned.agent_id}.md)`);
   return facts.join(' | ');
@@ -143,6 +147,25 @@ function filesBlock(finished: FinishedRecord): string {
   const count = Math.max(total ?? 0, files.length);
   const summary = count === 1 ? '1 file' : `${count} files`;
   return details(`📝 Changes (${summary})`, fileLines(files, count));
+}
+
+/** `2 (+3 −1, shared)`: the changed files of an agent; '' without changes. */
+export function filesSummary(finished: FinishedRecord): string {
+  const { files_changed: files = [], files_changed_total: total } = finished;
+  const count = Math.max(total ?? 0, files.length);
+  if (count === 0) return '';
+  const facts: string[] = [];
+  // The journal has the lines of the first files only.
+  if (count === files.length) facts.push(linesOf(files));
+  if (files.some(({ shared }) => shared)) facts.push('shared');
+  return facts.length > 0 ? `${count} (${facts.join(', ')})` : `${count}`;
+}
+
+function linesOf(files: FileChange[]): string {
+  if (files.every(({ added }) => added === null)) return 'binary';
+  const sum = (side: 'added' | 'removed') =>
+    files.reduce((lines, file) => lines + (file[side] ?? 0), 0);
+  return `+${sum('added')} −${sum('removed')}`;
 }
 
 /** A list of changed files, and the number of files that it omits. */

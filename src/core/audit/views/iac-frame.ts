@@ -9,12 +9,15 @@ import { isOwnView } from './view-file.ts';
 
 /** The part of IAC.md above the entries. */
 export function headerOf({
+  overview,
   active,
   today,
   maximumEntries,
   now,
   mark
 }: {
+  /** The table of the newest agents; see `overviewTable`. */
+  overview: string;
   active: ActiveAgent[];
   /** The table of today's totals. */
   today: string;
@@ -29,6 +32,10 @@ export function headerOf({
     mark,
     '',
     `**Last updated:** ${utc(now.toISOString())}`,
+    '',
+    '## Agents',
+    '',
+    overview,
     '',
     '## Today',
     '',

@@ -85,7 +85,7 @@ test('the totals of today count every agent of the day, archived or not', async 
     '| Claude | 300 | 3703.5s | $37.0350 |',
     '| Grok | 1 | 0.0s | unknown |',
     '| Mistral | 1 | 12.3s | unknown |',
-    '| Codex | 2 | 13.3s | $0.5000 + 1 unknown |'
+    '| Codex | 2 | 13.3s | $0.5000 (unknown for 1 of 2) |'
   ];
   const view = log.newView();
 

@@ -25,7 +25,7 @@ import {
 } from './archive.ts';
 import { type ActiveAgent, showsNoActiveAgents } from './context-view.ts';
 import { DayTotals } from './day-totals.ts';
-import { renderEntry } from './entry.ts';
+import { type Entry, renderEntry } from './entry.ts';
 import {
   footer,
   footerBytes,
@@ -38,6 +38,7 @@ import {
   type NumberedEntry,
   type OnRecord
 } from './journal-window.ts';
+import { mostRows, overviewTable } from './overview.ts';
 import {
   isOwnView,
   MissingViews,
@@ -56,7 +57,7 @@ export interface IacViewOptions {
 }
 
 /** The first row of the table of active agents is within these bytes. */
-const headBytes = 8192;
+const headBytes = 64 * 1024;
 
 const stem = 'IAC';
 
@@ -114,10 +115,17 @@ export class IacView {
     const { maximumEntries } = this.#options;
     const today = this.#totals.table();
     const mark = markOf(path, stem, identity());
-    const header = headerOf({ active, today, maximumEntries, now, mark });
     this.#queued = new Set(
       active.filter(({ queued }) => queued).map((agent) => agent.agent_id)
     );
+    const overview = overviewTable(
+      newestFirst(window)
+        .slice(0, mostRows)
+        .map((entry) => this.#recordsOf(window, entry)),
+      window.position.spawns
+    );
+    const facts = { overview, active, today, maximumEntries, now, mark };
+    const header = headerOf(facts);
     let shown = await this.#newest(window, archived, header);
     let chunks = chunksToWrite(window, archived, shown.oldest);
     if (chunks.some((chunk) => chunk.first < window.first)) {
@@ -308,19 +316,23 @@ export class IacView {
     entry: NumberedEntry,
     pages = 'agents'
   ): Promise<Buffer> {
-    const queued = this.#queued.has(entry.id);
-    const running = queued ? 'queued' : 'running';
+    const running = this.#queued.has(entry.id) ? 'queued' : 'running';
     const status = entry.cleanedAt ?? (entry.finishedAt ? 'ended' : running);
     const state = `${status} ${pages}`;
     const known = this.#texts.get(entry.id);
     if (known?.state === state) return known.text;
     const { paths, redact } = this.#options;
-    const records = { ...window.recordsOf(entry), queued };
+    const records = this.#recordsOf(window, entry);
     const text = Buffer.from(
       await renderEntry(records, paths.record, redact, pages)
     );
     this.#texts.set(entry.id, { state, text });
     await yieldToEventLoop();
     return text;
+  }
+
+  #recordsOf(window: JournalWindow, entry: NumberedEntry): Entry {
+    const queued = this.#queued.has(entry.id);
+    return { ...window.recordsOf(entry), queued };
   }
 }

@@ -25,7 +25,7 @@ const capOf = (engine: string) => (engine === 'capped' ? 1 : undefined);
 beforeEach(() => {
   workspace = createTempWorkspace();
   store = new RunStore(workspace.record);
-  slots = new Slots('cli', 2, { store, processes, capOf });
+  slots = new Slots('cli', () => 2, { store, processes, capOf });
 });
 afterEach(() => workspace.remove());
 

@@ -56,10 +56,10 @@ export class OwnSlots {
 
   constructor(dependencies: OwnSlotsDependencies) {
     this.#with = dependencies;
-    const { maxConcurrent, maxConcurrentApi } = dependencies;
+    // A limit may change between two calls.
     this.#slots = {
-      cli: new Slots('cli', maxConcurrent, dependencies),
-      api: new Slots('api', maxConcurrentApi, dependencies)
+      cli: new Slots('cli', () => dependencies.maxConcurrent, dependencies),
+      api: new Slots('api', () => dependencies.maxConcurrentApi, dependencies)
     };
   }
 
@@ -130,14 +130,14 @@ export class OwnSlots {
  */
 export class Slots {
   readonly #kind: RunRecord['kind'];
-  readonly #limit: number;
+  readonly #limit: () => number;
   readonly #with: SlotsDependencies;
   /** Ids of runs that still have a mark but are known to have ended. */
   #ended = new Set<string>();
 
   constructor(
     kind: RunRecord['kind'],
-    limit: number,
+    limit: () => number,
     dependencies: SlotsDependencies
   ) {
     this.#kind = kind;
@@ -202,7 +202,7 @@ export class Slots {
 
   /** The limit that these agents exceed, if any. */
   #exceeded(all: SlotUser[], engines: string[]): 'kind' | 'engine' | undefined {
-    if (all.length > this.#limit) return 'kind';
+    if (all.length > this.#limit()) return 'kind';
     const isTooMany = (engine: string) =>
       all.filter((one) => one.engine === engine).length >
       (this.#with.capOf(engine) ?? Number.POSITIVE_INFINITY);

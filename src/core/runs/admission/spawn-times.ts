@@ -44,14 +44,20 @@ interface SpawnTimesDependencies {
 export class SpawnTimes {
   readonly #path: string;
   readonly #place: string;
-  readonly #most: number;
+  readonly #limits: Pick<SpawnTimesDependencies, 'most'>;
   readonly #now: () => number;
 
-  constructor({ root, place, most, now = uptime }: SpawnTimesDependencies) {
+  constructor(dependencies: SpawnTimesDependencies) {
+    const { root, place, now = uptime } = dependencies;
     this.#path = join(root, 'counts', 'spawn-times');
     this.#place = place;
-    this.#most = most;
+    this.#limits = dependencies;
     this.#now = now;
+  }
+
+  /** It may change between two calls. */
+  get #most(): number {
+    return this.#limits.most;
   }
 
   /** Spawns per minute; spawns by agents may use a tenth of the limit. */

@@ -2,7 +2,12 @@ import { type Config, hasToolset } from '../../../config/config.ts';
 import type { Council } from '../../../core/council/council.ts';
 import type { Host } from '../../../host/host.ts';
 import type { Shown } from '../resources/resources.ts';
-import { admitted, type Tool } from '../tool/define-tool.ts';
+import {
+  admitted,
+  prepared,
+  startsAgents,
+  type Tool
+} from '../tool/define-tool.ts';
 import { councilTools } from '../toolsets/council.ts';
 import { orchestratorTools } from '../toolsets/orchestrator.ts';
 import { runTools } from '../toolsets/runs.ts';
@@ -45,7 +50,12 @@ export function toolsOf(host: Host, council = host.council): Tool[] {
   return Object.entries(toolsets).flatMap(([name, tools]) => {
     if (!hasToolset(host.config, name)) return [];
     const admit = () => host.safety.check(name === 'council');
-    return tools(host, council).map((tool) => admitted(tool, admit));
+    return tools(host, council).map((tool) => {
+      const safe = admitted(tool, admit);
+      return startsAgents(tool)
+        ? prepared(safe, () => host.refreshConfig())
+        : safe;
+    });
   });
 }
 

@@ -64,6 +64,11 @@ export const asking = { ...acting, openWorldHint: true };
 /** Annotations of a tool that starts an agent, which may change files. */
 export const starting = { ...asking, destructiveHint: true };
 
+/** Whether a call of this tool starts agents or asks engines. */
+export function startsAgents({ annotations }: Tool): boolean {
+  return annotations === asking || annotations === starting;
+}
+
 /** Annotations of a tool that stops something. */
 export const ending = {
   ...acting,
@@ -136,6 +141,21 @@ export function admitted(tool: Tool, admit: () => void): Tool {
   return {
     ...tool,
     call: (input, context) => tool.call(input, { ...context, admit })
+  };
+}
+
+/** @param prepare runs before each call */
+export function prepared(
+  tool: Tool,
+  prepare: () => Promise<void> | undefined
+): Tool {
+  return {
+    ...tool,
+    call: async (input, context) => {
+      const work = prepare();
+      if (work) await work;
+      return tool.call(input, context);
+    }
   };
 }
 

@@ -168,7 +168,7 @@ function answer(
       error_code: failure.code,
       error: failure.message,
       ...ready_engines,
-      message: `${failure.message}${message}`
+      message: `${failure.message}${message}${host.configNotice ? ` ${host.configNotice}` : ''}`
     };
   }
   if (repeated)
@@ -179,7 +179,7 @@ function answer(
   const begins = status === 'queued' ? 'is queued and will run' : 'runs';
   return {
     ...facts,
-    message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${next(record.agent_id, host, clientName)}`
+    message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${host.configNotice ? `${host.configNotice} ` : ''}${next(record.agent_id, host, clientName)}`
   };
 }
 

@@ -157,6 +157,7 @@ async function answer(
   const open = runs.filter(({ outcome }) => !outcome).length;
   const messages = [
     ...(warning === undefined ? [] : [warning]),
+    ...(host.configNotice === undefined ? [] : [host.configNotice]),
     ...(open === 0
       ? []
       : [
