@@ -103,6 +103,10 @@ try {
       treeshake
     }),
     bundle('src/cli/entry/main.ts', 'cli.cjs', { alias: stubs }),
+    bundle('src/cli/entry/statusline-entry.ts', 'statusline.cjs', {
+      alias: lazyBuiltins,
+      treeshake
+    }),
     bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
     bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
     bundle('src/cli/entry/api-agent.ts', 'api-agent.js', { format: 'esm' }),

@@ -87,6 +87,12 @@ const hooksSchema = z.record(
   )
 );
 
+/** A status line in the settings of Claude Code. */
+const statusLineSchema = z.strictObject({
+  type: z.literal('command'),
+  command: z.string()
+});
+
 function hooksFault(hooks: z.output<typeof hooksSchema>): string | undefined {
   const entries = Object.values(hooks).flat();
   const commands = entries.flatMap((entry) => entry.hooks);
@@ -99,6 +105,8 @@ function objectFault(value: unknown, block: Block): string | undefined {
   const { mcpServers, servers } = entries;
   if (mcpServers ?? servers)
     return serversFault(serversSchema.parse(mcpServers ?? servers));
+  if (entries.statusLine)
+    return commandsFault(statusLineSchema.parse(entries.statusLine).command);
   if (entries.hooks) return hooksFault(hooksSchema.parse(entries.hooks));
   if (keys.every((key) => configKeys.includes(key))) {
     const { error } = configSchema().safeParse(value);

@@ -1,4 +1,10 @@
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readFileSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { locate } from '../../src/adapters/child-process/locate.ts';
 import {
@@ -119,10 +125,14 @@ async function startAgent(
   );
   await command.says('stderr', /hang/);
   ids.set(id, 'c0000008');
-  const file = join(workspace.record, 'spawns', id, 'record.json');
+  const folder = join(workspace.record, 'spawns', id);
+  const file = join(folder, 'record.json');
   if (!existsSync(file)) throw new Error(`There is no ${file}.`);
   const record: unknown = JSON.parse(readFileSync(file, 'utf8'));
-  const created_at = new Date(Date.now() - longAgo * 1000).toISOString();
+  const created = new Date(Date.now() - longAgo * 1000);
+  const created_at = created.toISOString();
   writeFileSync(file, JSON.stringify({ ...Object(record), created_at }));
+  for (const name of ['stdout', 'stderr'])
+    utimesSync(join(folder, name), created, created);
   return command;
 }

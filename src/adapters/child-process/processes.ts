@@ -156,7 +156,7 @@ export function processLiveness(): Pick<Processes, 'self' | 'liveness'> {
   return { self, liveness: (identity) => liveness(identity, self) };
 }
 
-function liveness(
+export function liveness(
   identity: ProcessIdentity,
   self: ProcessIdentity
 ): 'alive' | 'dead' | 'unknown' {

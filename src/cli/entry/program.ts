@@ -15,6 +15,7 @@ import { addWatch } from '../commands/agents/watch.ts';
 import { emptyFlag, isBlank } from '../commands/serve/served-flags.ts';
 import {
   addMcpHelp,
+  addStatuslineHelp,
   createCouncil
 } from '../commands/serve/server-commands.ts';
 import { addCompletion } from '../commands/setup/completion.ts';
@@ -45,6 +46,7 @@ export function createProgram(): Command {
   addWatch(program);
   addCancel(program);
   addNotify(program);
+  addStatuslineHelp(program);
   program.commandsGroup('What happened, and what is left of it:');
   addLog(program);
   addClean(program);

@@ -21,6 +21,7 @@ function agent(index: number, more: Partial<WatchedAgent> = {}): WatchedAgent {
     ...{ engine: 'codex', model: undefined, state: 'running', isActive: true },
     ...{ seconds: 3, costUsd: undefined, changed: undefined },
     ...{ doing: `doing ${index}`, task: `task ${index}`, endedAt: undefined },
+    ...{ quietSeconds: 0, client: undefined, squad: undefined },
     of: { record, status: 'running' },
     ...more
   };
@@ -56,7 +57,7 @@ test('two hundred agents scroll, and the selected one is always visible', () => 
   expect(selectedIn(shown(list))).toEqual(['000000c7']);
   expect(shown(list)).toHaveLength(23);
   list.onKey('page-up');
-  expect(selectedIn(shown(list))).toEqual(['000000b4']);
+  expect(selectedIn(shown(list))).toEqual(['000000be']);
   list.onKey('home');
   list.onKey('up');
   expect(selectedIn(shown(list))).toEqual(['00000000']);
@@ -112,4 +113,55 @@ test('the line below the list is safe to print for any record', () => {
   list.show({ agents: [agent(1, { of })], today, isUnused: false });
   const lines = list.render({ columns: 80, rows: 23 });
   expect(lines.at(-2)).toContain('Co ]0;dex  00000001');
+});
+
+test('by squad, members follow the first of them', () => {
+  const member = (index: number, id: string, name: string) =>
+    agent(index, { squad: { id, name: `${id} ${name}` } });
+  const agents = [
+    member(1, 'squad-a', 'm1'),
+    agent(2),
+    member(3, 'squad-b', 'm1'),
+    member(4, 'squad-a', '試験者🎉')
+  ];
+  const list = new AgentList();
+  list.show({ agents, isUnused: false, today });
+  const order = () =>
+    shown(list, 60).flatMap((line) => /^[> ] 0{7}(\d)/.exec(line)?.[1] ?? []);
+  expect(order()).toEqual(['1', '2', '3', '4']);
+  list.isBySquad = true;
+  expect(order()).toEqual(['1', '4', '2', '3']);
+  expect(shown(list, 60)).toContainEqual(
+    '            squad-a 試験者🎉 · doing 4'
+  );
+  list.filter = '試験者';
+  expect(order()).toEqual(['4']);
+});
+
+test('an agent names the agent that has started it', () => {
+  const list = new AgentList();
+  const parent = { ...record, parent: '0badcafe' };
+  const of = { record: parent, status: 'running' as const };
+  const one = agent(1, { of, client: 'claude-code', quietSeconds: 40.2 });
+  list.show({ agents: [one], isUnused: false, today });
+  const lines = shown(list);
+  expect(lines).toContain('            quiet 40s · agent 0badcafe · doing 1');
+  expect(lines.at(-2)).toContain('from agent 0badcafe (claude-code)');
+});
+
+test('an end without an error takes one line, and one with an error two', () => {
+  const list = new AgentList();
+  const ended = { isActive: false, endedAt: '2026-11-22T10:00:00Z' };
+  const agents = [
+    agent(1, { ...ended, state: 'completed', doing: undefined }),
+    agent(2, { ...ended, state: 'failed', doing: 'no more credit' }),
+    agent(3, { ...ended, state: 'completed', doing: undefined })
+  ];
+  list.show({ agents, isUnused: false, today });
+  expect(shown(list).slice(2, 6)).toEqual([
+    expect.stringMatching(/^> 00000001 {2}completed .* task 1/),
+    expect.stringMatching(/^ {2}00000002 {2}failed .* task 2/),
+    '            no more credit',
+    expect.stringMatching(/^ {2}00000003 {2}completed .* task 3/)
+  ]);
 });

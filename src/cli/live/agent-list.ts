@@ -1,28 +1,30 @@
 import { stripVTControlCharacters } from 'node:util';
 import { colorsFor } from '../output/output.ts';
-import { alignedRows, type Cell } from '../output/table.ts';
 import { shorten, terminalLine, when, widthOf } from '../output/text.ts';
+import { agentLines, fromOf, secondLine } from './agent-columns.ts';
 import type { Size } from './screen/terminal.ts';
 import { moved, windowOf } from './text-pager.ts';
-import {
-  agentColumns,
-  agentRow,
-  isWorker,
-  type WatchedAgent
-} from './watched-agent.ts';
+import { isWorker, type WatchedAgent } from './watched-agent.ts';
 import { type Snapshot, summaryOf } from './watcher.ts';
 
 /** Summary, headings, and two lines about the selected agent. */
 const otherLines = 4;
 
-/** All agents, one on each line; one is selected. */
+/** The columns before the second line of an agent. */
+const indent = ' '.repeat(12);
+
+/** All agents, each on one line or two; one is selected. */
 export class AgentList {
   #snapshot: Snapshot | undefined;
   #readAt = 0;
   #selected: string | undefined;
+  /** An agent that is selected as soon as it is there. */
+  #wanted: string | undefined;
   #top = 0;
-  #room = 1;
+  /** The number of agents that the screen shows. */
+  #page = 1;
   #filter = '';
+  isBySquad = false;
 
   /** The selection follows its agent when the order changes. */
   show(snapshot: Snapshot): void {
@@ -30,7 +32,20 @@ export class AgentList {
     this.#snapshot = snapshot;
     this.#readAt = performance.now();
     const rows = this.#rows();
+    if (rows.some(({ id }) => id === this.#wanted)) {
+      this.#selected = this.#wanted;
+      this.#wanted = undefined;
+    }
     if (this.#indexOfSelected(rows) < 0) this.#select(rows, index);
+  }
+
+  /** Selects an agent that has just started, when it is read. */
+  selectNew(id: string): void {
+    this.#wanted = id;
+  }
+
+  find(id: string): WatchedAgent | undefined {
+    return this.#snapshot?.agents.find((agent) => agent.id === id);
   }
 
   get selected(): WatchedAgent | undefined {
@@ -51,7 +66,7 @@ export class AgentList {
   /** @returns whether the key moves the selection */
   onKey(key: string): boolean {
     const rows = this.#rows();
-    const next = moved(key, this.#indexOfSelected(rows), this.#room);
+    const next = moved(key, this.#indexOfSelected(rows), this.#page);
     if (next === undefined) return false;
     this.#select(rows, next);
     return true;
@@ -68,35 +83,41 @@ export class AgentList {
     const agents = this.#rows();
     if (agents.length === 0)
       return [head, '', `No agent has "${this.#filter}". Esc shows all.`];
-    this.#room = Math.max(1, size.rows - otherLines);
+    const room = Math.max(1, size.rows - otherLines);
     const index = this.#indexOfSelected(agents);
-    this.#top = windowOf(index, this.#top, this.#room, agents.length);
-    const [headings = '', ...lines] = this.#table(agents, columns);
-    const shown = lines.slice(this.#top, this.#top + this.#room);
-    const blanks = Array.from({ length: this.#room - shown.length }, () => '');
+    const { headings, lines } = this.#lines(agents, columns);
+    this.#top = topFor(lines, index, this.#top, room);
+    const shown = lines.slice(this.#top, this.#top + room);
+    this.#page = Math.max(1, shown.filter(({ isFirst }) => isFirst).length);
+    const blanks = Array.from({ length: room - shown.length }, () => '');
     const below = agents[index];
     return [
       head,
       headings,
-      ...shown.map((line, row) =>
-        row + this.#top === index ? selectedLine(line, columns) : line
+      ...shown.map(({ text, isFirst, row }) =>
+        isFirst && row === index ? selectedLine(text, columns) : text
       ),
       ...blanks,
       ...(below ? about(below, columns) : [])
     ];
   }
 
-  #table(agents: WatchedAgent[], columns: number): string[] {
-    const { dim } = colorsFor(process.stdout);
+  #lines(agents: WatchedAgent[], columns: number) {
     const seconds = (performance.now() - this.#readAt) / 1000;
-    const headings = agentColumns.map(
-      ({ heading }): Cell => ({ text: heading, color: dim })
-    );
-    const rows = agents.map((agent) => agentRow(agent, seconds, columns));
     // The mark of the selected line takes two columns. The last column of the
     // terminal stays free: some terminals clear it after a line.
-    const text = alignedRows(agentColumns, [headings, ...rows], columns - 3);
-    return text.split('\n').map((line) => `  ${line}`);
+    const [headings = '', ...first] = agentLines(agents, seconds, columns - 3);
+    const lines = agents.flatMap((agent, row): Line[] => {
+      const room = Math.max(1, columns - 1 - indent.length);
+      const second = secondLine(agent, seconds, room);
+      return [
+        { row, isFirst: true, text: `  ${first[row]}` },
+        ...(second === undefined
+          ? []
+          : [{ row, isFirst: false, text: `${indent}${second}` }])
+      ];
+    });
+    return { headings: `  ${headings}`, lines };
   }
 
   #indexOfSelected(rows: WatchedAgent[]): number {
@@ -112,13 +133,49 @@ export class AgentList {
   #rows(): WatchedAgent[] {
     const wanted = this.#filter.toLowerCase();
     const all = this.#snapshot?.agents ?? [];
-    if (wanted === '') return all;
-    return all.filter(({ id, engine, model, state, doing, task }) =>
-      [id, engine, model ?? '', state, doing, task].some((text) =>
-        text.toLowerCase().includes(wanted)
-      )
+    const shown = all.filter((agent) =>
+      wordsOf(agent).some((text) => text?.toLowerCase().includes(wanted))
     );
+    return this.isBySquad ? bySquad(shown) : shown;
   }
+}
+
+/** A line of the list. */
+interface Line {
+  /** The index of its agent. */
+  row: number;
+  isFirst: boolean;
+  text: string;
+}
+
+/** The first line to show, so that all lines of a row are visible. */
+function topFor(
+  lines: Line[],
+  row: number,
+  before: number,
+  room: number
+): number {
+  const of = (line: Line) => line.row === row;
+  const last = windowOf(lines.findLastIndex(of), before, room, lines.length);
+  const top = windowOf(lines.findIndex(of), last, room, lines.length);
+  // A second line at the top would seem to belong to no agent.
+  return lines[top]?.isFirst === false ? top + 1 : top;
+}
+
+/** Members of a squad follow the first of them. */
+function bySquad(agents: WatchedAgent[]): WatchedAgent[] {
+  const groups = new Map<string, WatchedAgent[]>();
+  for (const agent of agents) {
+    const key = agent.squad?.id ?? agent.id;
+    groups.set(key, [...(groups.get(key) ?? []), agent]);
+  }
+  return [...groups.values()].flat();
+}
+
+/** The texts that a filter searches. */
+function wordsOf(agent: WatchedAgent): (string | undefined)[] {
+  const { id, engine, model, state, doing, task, squad } = agent;
+  return [id, engine, model, state, doing, task, squad?.name, fromOf(agent)];
 }
 
 const nothingYet = [
@@ -139,18 +196,24 @@ function selectedLine(line: string, columns: number): string {
   return inverse(`${text}${rest}`);
 }
 
-/** Details that do not fit into the agent's line. */
+/** Details that do not fit into the agent's line, and its whole task. */
 function about(agent: WatchedAgent, columns: number): string[] {
   const { dim } = colorsFor(process.stdout);
-  const { of, id, engine, model, task, doing, endedAt } = agent;
-  const label = isWorker(of) ? engine : of.record.label;
-  const held = isWorker(of) ? of.meta.access : of.record.access;
-  const facts = `${label} ${id}, ${model ?? 'default model'}, access ${held}: ${task}`;
-  const state = [
+  const { of, id, engine, model, task, endedAt, squad, client } = agent;
+  const { label, access } = isWorker(of)
+    ? { label: engine, access: of.meta.access }
+    : of.record;
+  const from = fromOf(agent);
+  const through = client === undefined || from === client ? '' : ` (${client})`;
+  const facts = [
+    `${label} ${id}`,
+    ...(from === '' ? [] : [`from ${from}${through}`]),
+    ...(squad ? [squad.name] : []),
     ...(endedAt === undefined ? [] : [`ended ${when(endedAt)}`]),
-    ...(doing === task ? [] : [doing])
+    model ?? 'default model',
+    `access ${access}`
   ];
-  return [facts, state.join(': ')].map((line) =>
+  return [facts.join(', '), task].map((line) =>
     dim(shorten(terminalLine(line), columns - 1))
   );
 }

@@ -18,12 +18,8 @@ import { readSlice, tailOf } from '../../core/state/files/text-file.ts';
 import type { Host } from '../../host/host.ts';
 import { describeOutcome } from '../output/agents.ts';
 import { counted, duration, plainText, terminalLine } from '../output/text.ts';
+import type { TextSource, TitledText } from './text-pager.ts';
 import { isWorker, type WatchedAgent } from './watched-agent.ts';
-
-interface TitledText {
-  title: string;
-  text: string;
-}
 
 /** Characters of an answer; `troupe result` prints longer ones whole. */
 const mostChars = 1_000_000;
@@ -31,7 +27,7 @@ const mostEvents = 500;
 const mostEventChars = 500_000;
 
 /** The text about one agent, brought up to date by each call of `read`. */
-export class AgentText {
+export class AgentText implements TextSource {
   readonly agent: WatchedAgent;
   readonly #host: Host;
   #output: RunOutput | undefined;

@@ -2,22 +2,36 @@ import { visibleText } from '../../core/text.ts';
 import { describeError } from '../commands/command-options.ts';
 import { colorsFor } from '../output/output.ts';
 import { shorten, terminalLine, wrappedLines } from '../output/text.ts';
-import type { AgentText } from './agent-text.ts';
 import type { Size } from './screen/terminal.ts';
+import type { WatchedAgent } from './watched-agent.ts';
+
+export interface TitledText {
+  title: string;
+  text: string;
+  /** Colors a line. */
+  color?: (line: string) => string;
+}
+
+/** A text about an agent. */
+export interface TextSource {
+  readonly agent: WatchedAgent;
+  read: () => Promise<TitledText>;
+}
 
 /** The text of an agent, page by page or following its end. */
 export class TextPager {
-  readonly source: AgentText;
+  readonly source: TextSource;
   isFollowing: boolean;
   #title = '';
   #text = 'Reading …';
+  #color: (line: string) => string = String;
   #wrapped: { text: string; columns: number; lines: string[] } | undefined;
   #top = 0;
   #room = 1;
   #count = 0;
   #reading = Promise.resolve();
 
-  constructor(source: AgentText, isFollowing: boolean) {
+  constructor(source: TextSource, isFollowing: boolean) {
     this.source = source;
     this.isFollowing = isFollowing;
   }
@@ -26,9 +40,10 @@ export class TextPager {
   refresh(): Promise<void> {
     this.#reading = this.#reading.then(async () => {
       try {
-        const { title, text } = await this.source.read();
+        const { title, text, color } = await this.source.read();
         this.#title = terminalLine(title);
         this.#text = visibleText(text);
+        this.#color = color ?? String;
       } catch (error) {
         this.#text = describeError(error);
       }
@@ -61,7 +76,11 @@ export class TextPager {
     const last = Math.max(0, lines.length - this.#room);
     this.#top = this.isFollowing ? last : Math.min(this.#top, last);
     const shown = lines.slice(this.#top, this.#top + this.#room);
-    return [bold(shorten(this.#title, columns - 1)), '', ...shown];
+    return [
+      bold(shorten(this.#title, columns - 1)),
+      '',
+      ...shown.map((line) => this.#color(line))
+    ];
   }
 
   #lines(columns: number): string[] {

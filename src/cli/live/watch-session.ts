@@ -1,16 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
 import type { Host } from '../../host/host.ts';
 import { describeError } from '../commands/command-options.ts';
 import { colorsFor } from '../output/output.ts';
-import { shorten, terminalLine } from '../output/text.ts';
+import { shorten, terminalLine, widthOf } from '../output/text.ts';
 import type { Interruption } from '../process/process-end.ts';
+import {
+  type Cancellation,
+  cancellationOf,
+  whyNoReply
+} from './agent-actions.ts';
 import { AgentList } from './agent-list.ts';
 import { AgentText } from './agent-text.ts';
+import { DiffText } from './diff-text.ts';
 import { EndAlert } from './end-alert.ts';
+import { LineInput } from './line-input.ts';
 import { FullScreen } from './screen/full-screen.ts';
-import type { Size } from './screen/terminal.ts';
-import { TextPager } from './text-pager.ts';
+import { type Size, toClipboard } from './screen/terminal.ts';
+import { TextPager, type TextSource } from './text-pager.ts';
+import { listHint, pagerKeys, watchHelp } from './watch-keys.ts';
 import { isWorker, type WatchedAgent } from './watched-agent.ts';
 import type { Watcher } from './watcher.ts';
 
@@ -29,7 +36,7 @@ export class WatchSession {
   #screen: FullScreen | undefined;
   #pager: TextPager | undefined;
   #isHelpOpen = false;
-  #isTyping = false;
+  #input: LineInput | undefined;
   #question: Cancellation | undefined;
   #message = '';
 
@@ -45,6 +52,7 @@ export class WatchSession {
     const screen = new FullScreen({
       render: (size) => this.#render(size),
       onKey: (key) => this.#onKey(key),
+      onPaste: (text) => this.#onPaste(text),
       onMessage: (text) => this.#say(text)
     });
     this.#screen = screen;
@@ -91,22 +99,21 @@ export class WatchSession {
     const { dim, yellow } = colorsFor(process.stdout);
     if (this.#question)
       return yellow(shorten(`${this.#question.question} y/n`, columns));
-    if (this.#isTyping)
-      return shorten(`show only: ${this.#list.filter}_`, columns);
+    if (this.#input) return this.#input.render(columns);
     if (this.#message !== '') return yellow(shorten(this.#message, columns));
-    return dim(shorten(this.#hint(), columns));
+    return dim(shorten(this.#hint(columns), columns));
   }
 
-  #hint(): string {
+  #hint(columns: number): string {
     if (this.#isHelpOpen) return 'any key: back';
     const pager = this.#pager;
     if (!pager) {
       const { filter } = this.#list;
       const only = filter === '' ? '' : `only "${filter}" (Esc: all)  `;
-      return `${only}↑↓ select  Enter open  f follow  c cancel  / find  ? help  q quit`;
+      return `${only}${listHint(columns - widthOf(only))}`;
     }
     const follow = pager.isFollowing ? 'following  ' : '';
-    return `${follow}${pager.position}  ↑↓ scroll  f follow  c cancel  q back`;
+    return `${follow}${pager.position}  ${pagerKeys}`;
   }
 
   #onKey(key: string): void {
@@ -114,10 +121,16 @@ export class WatchSession {
     if (key === 'ctrl-z') this.#screen?.stop();
     else if (key === 'ctrl-c') this.#end.abort();
     else if (this.#question) this.#answer(key, this.#question);
-    else if (this.#isTyping) this.#type(key);
+    else if (this.#input) this.#type(key, this.#input);
     else if (this.#isHelpOpen) this.#isHelpOpen = false;
     else this.#command(key);
     if (!this.#end.signal.aborted) this.#screen?.draw();
+  }
+
+  /** Pasted text is no command. */
+  #onPaste(text: string): void {
+    this.#input?.add(text);
+    this.#screen?.draw();
   }
 
   #command(key: string): void {
@@ -135,36 +148,93 @@ export class WatchSession {
         this.#isHelpOpen = true;
         return;
       case '/':
-        this.#isTyping = !this.#pager;
+        if (!this.#pager) this.#filter();
+        return;
+      case 's':
+        this.#list.isBySquad = !this.#list.isBySquad;
         return;
       case 'enter':
-        this.#open(false);
+        this.#openText(false);
         return;
       case 'f':
-        this.#open(true);
+        this.#openText(true);
+        return;
+    }
+    const agent = this.#agent;
+    if (agent) this.#commandFor(agent, key);
+  }
+
+  #commandFor(agent: WatchedAgent, key: string): void {
+    switch (key) {
+      case 'd':
+        this.#open(new DiffText(this.#host, agent));
+        return;
+      case 'r':
+        this.#reply(agent);
         return;
       case 'c':
-        this.#ask();
+        this.#ask(agent);
+        return;
+      case 'y':
+        process.stdout.write(toClipboard(agent.id));
+        this.#message = `Copied ${agent.id}.`;
         return;
     }
   }
 
-  #open(isFollowing: boolean): void {
-    if (this.#pager) {
-      this.#pager.isFollowing = isFollowing && !this.#pager.isFollowing;
-      return;
-    }
-    const agent = this.#list.selected;
-    if (!agent) return;
-    const text = new AgentText(this.#host, agent);
-    const pager = new TextPager(text, isFollowing);
+  /** The agent of the open text, or the selected one. */
+  get #agent(): WatchedAgent | undefined {
+    const shown = this.#pager?.source.agent;
+    if (!shown) return this.#list.selected;
+    return this.#list.find(shown.id) ?? shown;
+  }
+
+  #openText(isFollowing: boolean): void {
+    const pager = this.#pager;
+    const agent = this.#agent;
+    if (pager?.source instanceof AgentText)
+      pager.isFollowing = isFollowing && !pager.isFollowing;
+    else if (agent) this.#open(new AgentText(this.#host, agent), isFollowing);
+  }
+
+  #open(source: TextSource, isFollowing = false): void {
+    const pager = new TextPager(source, isFollowing);
     this.#pager = pager;
     this.#perform(pager.refresh());
   }
 
-  #ask(): void {
-    const agent = this.#pager?.source.agent ?? this.#list.selected;
-    if (!agent) return;
+  #filter(): void {
+    const list = this.#list;
+    list.filter = '';
+    const onChange = (text: string) => {
+      list.filter = text;
+    };
+    this.#input = new LineInput({ label: 'show only: ', onChange });
+  }
+
+  #reply(agent: WatchedAgent): void {
+    const refusal = whyNoReply(agent);
+    if (refusal !== undefined) {
+      this.#message = refusal;
+      return;
+    }
+    const onEnter = (text: string) => {
+      if (text.trim() === '') this.#message = 'Nothing was sent.';
+      else this.#perform(this.#continue(agent.id, text));
+    };
+    this.#input = new LineInput({ label: `reply to ${agent.id}: `, onEnter });
+  }
+
+  async #continue(agentId: string, prompt: string): Promise<void> {
+    this.#say(`Starting an agent that continues ${agentId} …`);
+    const { record, warning } = await this.#host.continue({ agentId, prompt });
+    const { agent_id: id } = record;
+    this.#pager = undefined;
+    this.#list.selectNew(id);
+    this.#say(`${id} continues ${agentId}. ${warning ?? ''}`);
+  }
+
+  #ask(agent: WatchedAgent): void {
     const found = cancellationOf(this.#host, agent);
     if (typeof found === 'string') this.#message = found;
     else this.#question = found;
@@ -176,13 +246,8 @@ export class WatchSession {
     else this.#perform(perform().then((text) => this.#say(text)));
   }
 
-  #type(key: string): void {
-    const list = this.#list;
-    if (key === 'enter' || key === 'escape') this.#isTyping = false;
-    if (key === 'escape') list.filter = '';
-    if (key === 'backspace')
-      list.filter = [...list.filter].slice(0, -1).join('');
-    if ([...key].length === 1) list.filter += key;
+  #type(key: string, input: LineInput): void {
+    if (input.onKey(key)) this.#input = undefined;
   }
 
   /** Runs in the background, and redraws the screen afterwards. */
@@ -202,65 +267,3 @@ export class WatchSession {
     this.#message = terminalLine(text);
   }
 }
-
-/** A question to the user, and the call that cancels after a yes. */
-interface Cancellation {
-  question: string;
-  /** Resolves to a sentence about the result. */
-  perform: () => Promise<string>;
-}
-
-const taskWidth = 30;
-
-/** For an agent or a worker's task; a text if there is nothing to cancel. */
-function cancellationOf(
-  host: Host,
-  { id, of, isActive, task, state }: WatchedAgent
-): Cancellation | string {
-  if (isWorker(of)) return taskCancellation(host, of);
-  if (!isActive) return `${id} has ended already (${state}).`;
-  return {
-    question: `Cancel ${id} (${shorten(task, taskWidth)})?`,
-    perform: async () => {
-      const run = await host.cancel(id, 'from troupe watch');
-      return run ? `${id} is ${run.status}.` : `${id} is not there any more.`;
-    }
-  };
-}
-
-function taskCancellation(
-  { orchestrator }: Host,
-  { meta, log }: Worker
-): Cancellation | string {
-  const name = terminalLine(meta.name);
-  const { running } = log.read();
-  if (!running)
-    return `Worker ${name} has no task to cancel; the tool agent_delete ends a worker.`;
-  const task = terminalLine(running.id);
-  return {
-    question: `Cancel task ${task} of worker ${name}?`,
-    perform: async () => {
-      await orchestrator.cancel(meta.agent_id, running.id);
-      return `Worker ${name} was asked to give up task ${task}.`;
-    }
-  };
-}
-
-/** The help that `?` shows. docs/guides/command-line.md has the same keys. */
-const watchHelp = [
-  'troupe watch shows the agents and workers of this workspace, whoever started',
-  'them: those at work, workers, and those that ended last.',
-  '',
-  '  up, down, j, k        select an agent; in a text, scroll',
-  '  PgUp, PgDn, b, space  a page',
-  '  Home, End, g, G       to the first, to the last',
-  '  Enter                 open: what it said; a result that is shown was read',
-  '  f                     follow: what it does and says, as it comes',
-  '  c                     cancel it, after a question; of a worker, its task',
-  '  /                     show only agents that have some words; Esc shows all',
-  '  q, Esc                back; q in the list ends troupe watch',
-  '',
-  'STATE is green for done, red for failed, yellow for at work, out of time or',
-  'interrupted. LINES counts what it added and removed, seen by git when it ended.',
-  'COST is in US dollars; "-" is not known. Agents go on when you quit.'
-];

@@ -1,12 +1,12 @@
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
 import { secondsSince } from '../../answers/format-run.ts';
 import { changesOf } from '../../core/changes/change-file.ts';
 import type { WorkerStatus } from '../../core/orchestrator/queue/records.ts';
 import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
-import type { Run, RunStatus } from '../../core/runs/run.ts';
+import type { Run, RunRecord, RunStatus } from '../../core/runs/run.ts';
 import type { Host } from '../../host/host.ts';
-import { colorsFor, statusColor } from '../output/output.ts';
-import type { Cell, Column } from '../output/table.ts';
-import { dollars, shortDuration, terminalLine, when } from '../output/text.ts';
+import { terminalLine } from '../output/text.ts';
 
 /** One line of `troupe watch`: an agent, or a worker. */
 export interface WatchedAgent {
@@ -24,10 +24,16 @@ export interface WatchedAgent {
    * may have changed some of them.
    */
   changed: { added: number; removed: number; isShared?: boolean } | undefined;
-  /** The current activity, else the error, else the task. */
-  doing: string;
+  /** The current activity or the error, if there is one. */
+  doing: string | undefined;
   /** The task on one line; of a worker, its name and role. */
   task: string;
+  /** Seconds since the last output of an agent that runs. */
+  quietSeconds: number | undefined;
+  /** The client that has asked for it; undefined for the command line. */
+  client: string | undefined;
+  /** `name` also names the member. */
+  squad: { id: string; name: string } | undefined;
   /** When the agent ended, in ISO format. */
   endedAt: string | undefined;
   /** The source of these facts. */
@@ -59,8 +65,11 @@ export async function watchedRun(host: Host, run: Run): Promise<WatchedAgent> {
     seconds: outcome ? outcome.duration_ms / 1000 : secondsSince(record),
     costUsd: outcome?.cost_usd ?? reply?.costUsd,
     changed: changedLines(host.store.directoryOf(record.agent_id)),
-    doing: doingOf(host, run) ?? task,
+    doing: doingOf(host, run),
     task,
+    quietSeconds: status === 'running' ? quietOf(host, record) : undefined,
+    client: record.caller && cutLine(record.caller.client),
+    squad: squadOf(record),
     endedAt: outcome?.completed_at,
     of: run
   };
@@ -89,11 +98,30 @@ export function watchedWorker(worker: Worker): WatchedAgent {
     seconds: Math.max(0, (Date.now() - Date.parse(meta.created_at)) / 1000),
     costUsd: undefined,
     changed: undefined,
-    doing: cutLine(`worker ${meta.name}, ${busy}${queue}`),
+    doing: cutLine(`${busy}${queue}`),
     task: cutLine(`worker ${name}`),
+    quietSeconds: undefined,
+    client: undefined,
+    squad: undefined,
     endedAt: undefined,
     of: worker
   };
+}
+
+function quietOf({ store }: Host, record: RunRecord): number {
+  const directory = store.directoryOf(record.agent_id);
+  const times = ['stdout', 'stderr'].map(
+    (name) =>
+      statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
+  );
+  const since = Math.max(Date.parse(record.created_at), ...times);
+  return Math.max(0, (Date.now() - since) / 1000);
+}
+
+function squadOf({ squad }: RunRecord): WatchedAgent['squad'] {
+  if (!squad) return undefined;
+  const { squadId: id, memberId } = squad;
+  return { id, name: cutLine(`${id} ${memberId}`) };
 }
 
 function changedLines(directory: string): WatchedAgent['changed'] {
@@ -103,48 +131,4 @@ function changedLines(directory: string): WatchedAgent['changed'] {
     files.reduce((total, file) => total + (file[name] ?? 0), 0);
   const isShared = files.some(({ shared }) => shared);
   return { added: sum('added'), removed: sum('removed'), isShared };
-}
-
-export const agentColumns: Column[] = [
-  { heading: 'ID' },
-  { heading: 'STATE' },
-  { heading: 'ENGINE', minWidth: 12 },
-  { heading: 'TIME', align: 'right' },
-  { heading: 'COST', align: 'right', dropOrder: 2 },
-  { heading: 'LINES', dropOrder: 1 },
-  { heading: 'ENDED', dropOrder: 0 },
-  { heading: 'DOING', minWidth: 12 }
-];
-
-/**
- * @param seconds since the state was read
- * @param room the most characters of the activity
- */
-export function agentRow(
-  agent: WatchedAgent,
-  seconds = 0,
-  room = Number.POSITIVE_INFINITY
-): Cell[] {
-  const { id, state, engine, model, costUsd, changed } = agent;
-  const doing = agent.doing.slice(0, room);
-  const colors = colorsFor(process.stdout);
-  const { endedAt, isActive } = agent;
-  const age = agent.seconds + (isActive ? seconds : 0);
-  return [
-    id,
-    { text: state, color: statusColor(colors, state) },
-    model === undefined ? engine : `${engine} ${model}`,
-    // A time that is updated once a second has no tenths.
-    shortDuration(age).replace(isActive ? /\.\d/ : '', ''),
-    dollars(costUsd ?? null) || '-',
-    linesOf(changed),
-    endedAt === undefined ? '-' : when(endedAt),
-    doing
-  ];
-}
-
-function linesOf(changed: WatchedAgent['changed']): string {
-  if (!changed) return '-';
-  const { added, removed, isShared } = changed;
-  return `+${added} -${removed}${isShared ? ' shared' : ''}`;
 }

@@ -87,8 +87,9 @@ export function amount(bytes: number): string {
   return `${shown.toFixed(digits)} ${units[power]}`;
 }
 
+/** Wide by East Asian Width. A flag is two letters of one column each. */
 const wide =
-  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+  /(?![\u{1f1e6}-\u{1f1ff}])[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\p{Emoji_Presentation}\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 
 /** The columns that a text takes on a terminal. */
 export function widthOf(text: string): number {

@@ -38,7 +38,7 @@ export interface RecordIdentity {
  * @throws the system's error when the record cannot be written
  */
 export function identityOf(paths: Paths): RecordIdentity {
-  return { id: idIn(paths) ?? makeId(paths), user: userName() };
+  return { id: recordIdOf(paths) ?? makeId(paths), user: userName() };
 }
 
 /** Restores the identity file that was removed while the server runs. */
@@ -51,7 +51,11 @@ export function restoreIdentity(paths: Paths, { id }: RecordIdentity): void {
  * @throws HostError `config_invalid` when the record belongs to another
  *   workspace, whose path has the same name and hash
  */
-function idIn({ identity, record, workspace }: Paths): string | undefined {
+export function recordIdOf({
+  identity,
+  record,
+  workspace
+}: Paths): string | undefined {
   const facts = factsOf(identity);
   if (!facts || facts.workspace === workspace) return facts?.id;
   throw new HostError(
@@ -66,7 +70,7 @@ function makeId(paths: Paths, id = hexDigits(8)): string {
   ensureDirectory(record);
   const facts: RecordFacts = { v: 1, id, workspace, formerly: [] };
   if (createOnce(identity, `${JSON.stringify(facts, null, 2)}\n`)) return id;
-  const known = idIn(paths);
+  const known = recordIdOf(paths);
   if (known !== undefined) return known;
   throw new HostError(
     'state_invalid',
@@ -86,7 +90,7 @@ export function prepareRecord(paths: Paths): void {
     const above = dirname(home);
     if (!process.env[homeVariable] && !statSync(above).isDirectory())
       throw new Error(`${above} is not a directory`);
-    if (idIn(paths) === undefined) makeId(paths);
+    if (recordIdOf(paths) === undefined) makeId(paths);
     accessSync(record, constants.W_OK | constants.X_OK);
   } catch (error) {
     if (error instanceof HostError) throw error;

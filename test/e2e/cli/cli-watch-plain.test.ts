@@ -21,9 +21,11 @@ test('watch in a pipe prints one table and ends', async () => {
   const { code, stdout, stderr } = await runCommand(stage, ['watch']);
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^ID +STATE +ENGINE +TIME +COST +LINES +ENDED +DOING\n/
+    /^ID +STATE +ENGINE +MODEL +TIME +COST +LINES +ENDED +FROM +SQUAD +TASK +DOING\n/
   );
-  expect(stdout).toMatch(new RegExp(`\n${id}  running  actor .*  one\n$`));
+  expect(stdout).toMatch(
+    new RegExp(`\n${id}  running  actor .*  troupe-test +- +one +-\n$`)
+  );
   expect(stderr).toBe(
     'troupe: 1 running; today (UTC) none ended\n' +
       'troupe: on a terminal, troupe watch shows this live\n'

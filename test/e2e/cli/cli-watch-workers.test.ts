@@ -31,7 +31,10 @@ testTmux('watch shows workers, their tasks and what they did', async () => {
   screen.run('troupe watch');
   await screen.shows(
     '0 running, 1 worker',
-    new RegExp(`^> ${id}  ready +puppet .*worker puppet 1, no task$`, 'm')
+    new RegExp(
+      `^> ${id}  ready +puppet .*worker puppet 1 \\(.*\\n +no task$`,
+      'm'
+    )
   );
   screen.press('c');
   await screen.shows('Worker puppet 1 has no task to cancel');
@@ -43,7 +46,7 @@ testTmux('watch shows workers, their tasks and what they did', async () => {
   await desk.call('wait_for_command', { timeout_ms: 10_000 });
   await screen.shows(
     new RegExp(
-      `^> ${id}  busy .*worker puppet 1, at task t1, 1 in its queue$`,
+      `^> ${id}  busy .*worker puppet 1 \\(.*\\n +at task t1, 1 in its queue$`,
       'm'
     )
   );

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { processTable } from '../../../src/adapters/child-process/process-table.ts';
 import { type ActorStage, actorStage } from '../../kit/agents/actors.ts';
 import { until } from '../../kit/judges/until.ts';
-import { startCommand } from '../../kit/servers/command-line.ts';
+import { runCommand, startCommand } from '../../kit/servers/command-line.ts';
 import { openScreen, type Screen } from '../../kit/servers/screen.ts';
 import { testTmux } from '../../kit/workspaces/tmux-stage.ts';
 import { troubleIn } from '../../kit/workspaces/trouble.ts';
@@ -58,23 +58,23 @@ testTmux(
     await screen.shows(
       lineOf(
         done,
-        'completed  actor big +\\d.*  \\$0\\.1250  \\+\\d+ -\\d+ .* done'
+        'completed  actor +big +\\d.*  \\$0\\.1250  \\+\\d+ -\\d+ .* done'
       )
     );
     expect(screen.isCovered()).toBe(true);
     expect(screen.isCursorShown()).toBe(false);
     stage.act('bad', { failure: 'no more credit', done: true });
-    await screen.shows(lineOf(bad, 'failed +actor +\\d.* no more credit'));
+    await screen.shows(lineOf(bad, 'failed +actor .* bad\\n +no more credit'));
     // Another process, which has its own agent.
     const other = startCommand(stage, ['run', 'rehearsal', 'hang']);
     const [, id = ''] = await other.says('stderr', /\) ([0-9a-f]{8}), access/);
     const mine = await stage.start('mine');
     stage.act('mine', { progress: 'Reading \u001b[2Jfiles', costUsd: 0.5 });
     const seen = await screen.shows(
-      lineOf(id, 'running +rehearsal script +\\d+s +-  - +- +hang'),
+      lineOf(id, 'running +rehearsal +script +\\d+s .* hang\\n +hang'),
       lineOf(
         mine,
-        'running +actor +\\d+s +\\$0\\.5000  - +- +Reading  ?\\[2Jfiles'
+        'running +actor +- +\\d+s +\\$0\\.5000  - .* mine\\n +troupe-test · Reading  ?\\[2Jfiles'
       )
     );
     expect(seen.split('\n')[0]).toBe(
@@ -162,6 +162,57 @@ testTmux('each key does what the help says', async () => {
 });
 
 testTmux(
+  'a diff is shown, an id copied, and a reply continues an agent',
+  async () => {
+    execFileSync('git', ['init', '-q'], { cwd: stage.path });
+    const at = await stage.start('at work');
+    const run = ['run', 'rehearsal', '--json'];
+    const script = 'write new.txt first line\nsay done';
+    const { stdout } = await runCommand(stage, [...run, script]);
+    const id = String(JSON.parse(stdout).agent_id);
+    const screen = open(100);
+    const recorded = screen.record();
+    screen.run('troupe watch');
+    await screen.shows(selected(at), lineOf(id, 'completed .*'));
+    screen.press('d');
+    await screen.shows(`Changes of Actor ${at}`, 'recorded when it ends');
+    screen.press('q', 'r');
+    await screen.shows(`${at} is running; reply when it has ended.`);
+    screen.press('j');
+    await screen.shows(selected(id));
+    screen.press('d');
+    await screen.shows(
+      `Changes of Rehearsal ${id}: 1 file`,
+      '+++ b/new.txt',
+      /^\+first line$/m
+    );
+    await until('its colours', () =>
+      screen.colored().includes('[32m+first line')
+    );
+    screen.press('y');
+    await screen.shows(`Copied ${id}.`);
+    const copied = Buffer.from(id).toString('base64');
+    await until('the copy', () => recorded().includes(`\u001b]52;c;${copied}`));
+
+    screen.press('r', 'x', 'Escape');
+    await screen.shows('q back');
+    screen.press('r', 'Enter');
+    await screen.shows('Nothing was sent.');
+    screen.press('r');
+    screen.paste('say 二回目\nq');
+    await screen.shows(`reply to ${id}: say 二回目 q_`);
+    screen.press('BSpace', 'Enter');
+    const seen = await screen.shows(/^[0-9a-f]{8} continues [0-9a-f]{8}\./m);
+    const [, next = ''] = /^(\w{8}) continues/m.exec(seen) ?? [];
+    await screen.shows(selected(next), lineOf(next, 'completed .* say 二回目'));
+    screen.press('Enter');
+    await screen.shows('(turn 2 of this session)', '二回目');
+    screen.press('q', 'q');
+    await until('the shell', () => !screen.isCovered());
+  }
+);
+
+testTmux(
   'the terminal is as it was: after TERM, Ctrl-C, Ctrl-Z and an error',
   async () => {
     const id = await stage.start('one');
@@ -220,17 +271,22 @@ testTmux('it fits any size, and what is resized', async () => {
   for (const name of names) await stage.start(name);
   const screen = open(80, 24, { NO_COLOR: '1' });
   screen.run('troupe watch');
-  const seen = await screen.shows('q quit', /(running.*\n.*){12}/);
+  const seen = await screen.shows(
+    'q quit',
+    /(.* running .*\n.*output yet\n){9}/
+  );
   expect(seen.split('\n')).toHaveLength(24);
   expect(screen.colored()).not.toContain('\u001b[3');
   screen.resize(120, 40);
-  await screen.shows(/\n{10}.*Actor [0-9a-f]{8}/);
+  await screen.shows(/\n{8}Actor [0-9a-f]{8}/);
   screen.resize(60, 10);
   await screen.shows(
-    /^12 running.*\n.*\n([> ] [0-9a-f]{8} +running.*\n){5}Actor/
+    /^12 running.*\n.*\n(([> ] [0-9a-f]{8} +running.*| {2}.*yet)\n){5}Actor/
   );
   screen.press('End');
-  await screen.shows(/^> [0-9a-f]{8} +running.*\n.*Actor [0-9a-f]{8}.*: l\n/m);
+  await screen.shows(
+    /^> [0-9a-f]{8} +running.*\n.*yet\n\n?Actor [0-9a-f]{8}.*\nl\n/m
+  );
   expect(screen.text()).toMatch(/^12 running/);
 });
 

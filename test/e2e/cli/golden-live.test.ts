@@ -48,6 +48,7 @@ testTmux(
     const { workspace, ids } = stage;
     const shown = await Promise.all(
       [
+        { columns: 60, rows: 24 },
         { columns: 80, rows: 24 },
         { columns: 120, rows: 40 }
       ].map(async (size) => {

@@ -19,6 +19,8 @@ export interface Screen {
   run: (command: string) => void;
   /** Presses keys, by the names that tmux has for them. */
   press: (...keys: string[]) => void;
+  /** Pastes a text, as a terminal does. */
+  paste: (text: string) => void;
   /** What is to be seen, without blanks at the end of lines. */
   text: () => string;
   /** The same with its colours, as escapes. */
@@ -97,6 +99,10 @@ export function openScreen(
     },
     press: (...keys) => {
       tmux('send-keys', ...keys);
+    },
+    paste: (text) => {
+      tmux('set-buffer', text);
+      tmux('paste-buffer', '-p');
     },
     text: () => seen(),
     colored: () => seen('-e'),

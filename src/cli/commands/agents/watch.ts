@@ -1,15 +1,10 @@
 import type { Command } from 'commander';
 import type { Host } from '../../../host/host.ts';
 import type { WatchDocument } from '../../json/agent-documents.ts';
-import {
-  agentColumns,
-  agentRow,
-  isWorker,
-  type WatchedAgent
-} from '../../live/watched-agent.ts';
+import { agentTable } from '../../live/agent-columns.ts';
+import { isWorker, type WatchedAgent } from '../../live/watched-agent.ts';
 import { type Snapshot, summaryOf, Watcher } from '../../live/watcher.ts';
 import { print, printJson, report } from '../../output/output.ts';
-import { table } from '../../output/table.ts';
 import { workerJson } from '../../output/worker-table.ts';
 import { catchInterruption } from '../../process/process-end.ts';
 import {
@@ -29,7 +24,7 @@ export function addWatch(program: Command): void {
     program
       .command('watch')
       .description(
-        'all agents on one live screen, with keys to look and cancel'
+        'all agents on one live screen, with keys to look, reply and cancel'
       )
       .option('--limit <count>', 'how many that ended', parseCount, 20)
       .option('--json', 'print how things stand as JSON, and end'),
@@ -66,13 +61,7 @@ async function printOnce(snapshot: Snapshot): Promise<number> {
   const { agents, isUnused } = snapshot;
   if (isUnused)
     report('There are no agents in this workspace yet. See: troupe run --help');
-  else if (agents.length > 0)
-    await print(
-      table(
-        agentColumns,
-        agents.map((agent) => agentRow(agent))
-      )
-    );
+  else if (agents.length > 0) await print(agentTable(agents));
   report(summaryOf(snapshot));
   if (!process.stdout.isTTY)
     report('on a terminal, troupe watch shows this live');
@@ -103,7 +92,7 @@ function describeRun(agent: WatchedAgent) {
       model: agent.model ?? 'default',
       status: of.status,
       task: of.record.task,
-      doing: agent.doing,
+      doing: agent.doing ?? agent.task,
       created_at: of.record.created_at,
       completed_at: agent.endedAt ?? null,
       seconds: agent.seconds,

@@ -92,3 +92,17 @@ export function addMcpHelp(program: Command): void {
       ])
     );
 }
+
+/** Describes `troupe statusline`; statusline-entry.ts is the command. */
+export function addStatuslineHelp(program: Command): void {
+  program
+    .command('statusline')
+    .description('one line about the agents of a workspace; a status line')
+    .addHelpText(
+      'after',
+      `
+Reads the JSON that Claude Code writes to the command of its status line, and
+prints the agents at work, the unread results and the cost of the last 24 hours.
+${examples(['echo \'{"cwd": "/home/you/project"}\' | troupe statusline'])}`
+    );
+}

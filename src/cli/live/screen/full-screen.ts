@@ -1,23 +1,24 @@
 import { hangUp } from '../../process/process-end.ts';
-import { KeyReader } from './keys.ts';
+import { KeyReader, type KeyUser } from './keys.ts';
 import {
   clearRight,
   enterScreen,
   HeldTerminal,
   hideCursor,
   leaveScreen,
+  markPastes,
   type Size,
   showCursor,
   sizeOf,
   toLine,
+  unmarkPastes,
   wrapOff,
   wrapOn
 } from './terminal.ts';
 
-interface ScreenUser {
+interface ScreenUser extends KeyUser {
   /** The lines to show; lines below the screen are cut off. */
   render: (size: Size) => string[];
-  onKey: (key: string) => void;
   /** Gets text for stderr, which is printed when the screen closes. */
   onMessage: (text: string) => void;
 }
@@ -35,7 +36,7 @@ export class FullScreen {
 
   constructor(user: ScreenUser) {
     this.#user = user;
-    this.#keys = new KeyReader((key) => user.onKey(key));
+    this.#keys = new KeyReader(user);
     const { stdin, stdout, stderr } = process;
     const write = stderr.write;
     this.#terminal = new HeldTerminal(stdout.fd, {
@@ -44,12 +45,12 @@ export class FullScreen {
         stderr.write = new Proxy(write, {
           apply: (_, __, args: unknown[]) => this.#deferMessage(args)
         });
-        return `${enterScreen}${hideCursor}${wrapOff}`;
+        return `${enterScreen}${hideCursor}${wrapOff}${markPastes}`;
       },
       leave: () => {
         stderr.write = write;
         stdin.setRawMode(false);
-        return `${wrapOn}${showCursor}${leaveScreen}`;
+        return `${unmarkPastes}${wrapOn}${showCursor}${leaveScreen}`;
       },
       released: () => {
         for (const text of this.#messages.splice(0)) stderr.write(text);

@@ -23,7 +23,10 @@ let reader: KeyReader;
 beforeEach(() => {
   vi.useFakeTimers();
   keys = [];
-  reader = new KeyReader((key) => keys.push(key));
+  reader = new KeyReader({
+    onKey: (key) => keys.push(key),
+    onPaste: (text) => keys.push(`pasted ${text}`)
+  });
 });
 
 afterEach(() => {
@@ -59,4 +62,16 @@ test('an unfinished key is dropped when the reader is closed', () => {
   reader.close();
   vi.runAllTimers();
   expect(keys).toEqual([]);
+});
+
+test.each([
+  [['\u001b[200~fix\rq\u001b[201~j'], ['pasted fix\rq', 'j']],
+  [
+    ['k\u001b[20', '0~a\u001b[2', '01~\u001b[A'],
+    ['k', 'pasted a', 'up']
+  ]
+])('pasted text is no keys: %j', (pieces, expected) => {
+  for (const piece of pieces) reader.take(piece);
+  vi.runAllTimers();
+  expect(keys).toEqual(expected);
 });

@@ -40,23 +40,31 @@ export function keysIn(text: string): string[] {
  */
 const piecesMs = 50;
 
+/** Terminals put pasted text between these, if a program asks for it. */
+const pasteBegins = '\u001b[200~';
+const pasteEnds = '\u001b[201~';
+
+export interface KeyUser {
+  onKey: (key: string) => void;
+  /** Gets pasted text; without it, the text is dropped. */
+  onPaste?: (text: string) => void;
+}
+
 export class KeyReader {
-  readonly #onKey: (key: string) => void;
+  readonly #user: KeyUser;
   #partial = '';
+  /** Pasted text whose end has not arrived. */
+  #pasted: string | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(onKey: (key: string) => void) {
-    this.#onKey = onKey;
+  constructor(user: KeyUser) {
+    this.#user = user;
   }
 
   take(data: string): void {
     clearTimeout(this.#timer);
-    const text = `${this.#partial}${data}`;
-    this.#partial = /\u001b(?:\[[0-9;]*|O)?$/.exec(text)?.[0] ?? '';
-    const whole = text.slice(0, text.length - this.#partial.length);
-    if (this.#partial !== '')
-      this.#timer = setTimeout(() => this.#flush(), piecesMs);
-    for (const key of keysIn(whole)) this.#onKey(key);
+    if (this.#pasted !== undefined) this.#takePasted(data);
+    else this.#takeKeys(`${this.#partial}${data}`);
   }
 
   close(): void {
@@ -64,9 +72,34 @@ export class KeyReader {
     this.#partial = '';
   }
 
+  #takeKeys(text: string): void {
+    const begin = text.indexOf(pasteBegins);
+    const keys = begin < 0 ? text : text.slice(0, begin);
+    this.#partial = /\u001b(?:\[[0-9;]*|O)?$/.exec(keys)?.[0] ?? '';
+    if (this.#partial !== '')
+      this.#timer = setTimeout(() => this.#flush(), piecesMs);
+    this.#report(keys.slice(0, keys.length - this.#partial.length));
+    if (begin < 0) return;
+    this.#pasted = '';
+    this.#takePasted(text.slice(begin + pasteBegins.length));
+  }
+
+  #takePasted(data: string): void {
+    const text = `${this.#pasted}${data}`;
+    const [pasted = '', ...rest] = text.split(pasteEnds);
+    this.#pasted = rest.length > 0 ? undefined : text;
+    if (rest.length === 0) return;
+    this.#user.onPaste?.(pasted);
+    this.take(rest.join(pasteEnds));
+  }
+
   #flush(): void {
     const text = this.#partial;
     this.#partial = '';
-    for (const key of keysIn(text)) this.#onKey(key);
+    this.#report(text);
+  }
+
+  #report(text: string): void {
+    for (const key of keysIn(text)) this.#user.onKey(key);
   }
 }

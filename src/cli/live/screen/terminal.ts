@@ -76,6 +76,9 @@ export const showCursor = '\u001b[?25h';
 /** Without wrapping, a line with a misjudged width stays one line. */
 export const wrapOff = '\u001b[?7l';
 export const wrapOn = '\u001b[?7h';
+/** Marks the beginning and the end of pasted text. */
+export const markPastes = '\u001b[?2004h';
+export const unmarkPastes = '\u001b[?2004l';
 export const clearBelow = '\u001b[J';
 export const clearRight = '\u001b[K';
 export function up(lines: number): string {
@@ -103,4 +106,9 @@ export interface Size {
 /** The size of a terminal; 80 by 24 if it does not report its size. */
 export function sizeOf(terminal: Size): Size {
   return { columns: terminal.columns || 80, rows: terminal.rows || 24 };
+}
+
+/** Puts a text into the clipboard, if the terminal allows it (OSC 52). */
+export function toClipboard(text: string): string {
+  return `\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`;
 }

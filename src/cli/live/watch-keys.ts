@@ -1,0 +1,56 @@
+import { widthOf } from '../output/text.ts';
+
+const gap = '  ';
+
+/** The keys of the list, and the order in which they give way. */
+const listKeys = [
+  { keys: '↑↓ select', gives: 3 },
+  { keys: 'Enter open' },
+  { keys: 'f follow', gives: 5 },
+  { keys: 'd diff', gives: 7 },
+  { keys: 'r reply' },
+  { keys: 'c cancel', gives: 8 },
+  { keys: 'y copy id', gives: 2 },
+  { keys: 's squads', gives: 1 },
+  { keys: '/ find', gives: 4 },
+  { keys: '? help', gives: 9 },
+  { keys: 'q quit' }
+];
+
+/** As many keys of the list as there is room for. */
+export function listHint(columns: number): string {
+  let shown = listKeys;
+  const text = () => shown.map(({ keys }) => keys).join(gap);
+  while (widthOf(text()) > columns) {
+    const first = Math.min(...shown.map(({ gives = Infinity }) => gives));
+    if (first === Number.POSITIVE_INFINITY) break;
+    shown = shown.filter(({ gives }) => gives !== first);
+  }
+  return text();
+}
+
+export const pagerKeys =
+  '↑↓ scroll  f follow  d diff  r reply  c cancel  q back';
+
+/** The help that `?` shows. docs/command-line.md has the same keys. */
+export const watchHelp = [
+  'troupe watch shows the agents and workers of this workspace, whoever started',
+  'them: those at work, workers, and those that ended last.',
+  '',
+  '  up, down, j, k        select an agent; in a text, scroll',
+  '  PgUp, PgDn, b, space  a page',
+  '  Home, End, g, G       to the first, to the last',
+  '  Enter                 open: what it said; a result that is shown was read',
+  '  f                     follow: what it does and says, as it comes',
+  '  d                     diff: the changes that it made to files',
+  '  r                     reply: continues an agent that has ended',
+  '  c                     cancel it, after a question; of a worker, its task',
+  '  y                     copy its id (OSC 52)',
+  '  s                     members of a squad together, or by time',
+  '  /                     show only agents that have some words; Esc shows all',
+  '  q, Esc                back; q in the list ends troupe watch',
+  '',
+  'The second line of an agent has its silence, client, squad and activity.',
+  'LINES counts the added and removed lines, seen by git when it ended. COST is in',
+  'US dollars; "-" is not known. Agents go on when you quit.'
+];
