@@ -1,9 +1,9 @@
 import { secondsSince } from '../../answers/format-run.ts';
-import { changesOf } from '../../core/changes/change-file.ts';
 import type { WorkerStatus } from '../../core/orchestrator/queue/records.ts';
 import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
 import type { Run, RunStatus } from '../../core/runs/run.ts';
 import type { Host } from '../../host/host.ts';
+import { changedLines } from '../output/changes.ts';
 import { colorsFor, statusColor } from '../output/output.ts';
 import type { Cell, Column } from '../output/table.ts';
 import { dollars, shortDuration, terminalLine, when } from '../output/text.ts';
@@ -94,15 +94,6 @@ export function watchedWorker(worker: Worker): WatchedAgent {
     endedAt: undefined,
     of: worker
   };
-}
-
-function changedLines(directory: string): WatchedAgent['changed'] {
-  const files = changesOf(directory)?.files;
-  if (!files) return undefined;
-  const sum = (name: 'added' | 'removed') =>
-    files.reduce((total, file) => total + (file[name] ?? 0), 0);
-  const isShared = files.some(({ shared }) => shared);
-  return { added: sum('added'), removed: sum('removed'), isShared };
 }
 
 export const agentColumns: Column[] = [
