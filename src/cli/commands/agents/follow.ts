@@ -56,7 +56,7 @@ export function startAgent(
   start: (host: Host) => Promise<Spawned>
 ): Promise<number> {
   const interruption = catchInterruption();
-  const startedAt = new Date();
+  const beganAt = new Date();
   const adjust = (config: Config): Config => {
     const engine = engineOf(config);
     return {
@@ -73,9 +73,7 @@ export function startAgent(
       if (flags.background)
         return leaveAtWork(host, record.agent_id, interruption, flags);
       const ended = await follow(host, record.agent_id, interruption);
-      new EndAlert(host.config.onEnd, process.stderr, startedAt).report([
-        ended
-      ]);
+      new EndAlert(host.config.onEnd, process.stderr, beganAt).report([ended]);
       // Updates IAC.md before the answer is printed.
       await host.attend();
       return conclude(host, ended, interruption, flags);
@@ -151,7 +149,7 @@ async function follow(
   host.watch();
   // A second Ctrl-C ends this process, and has to end the agent as well.
   beforeEnd(() => host.processes.stopAlone(host.store.directoryOf(agentId)));
-  const startedAt = performance.now();
+  const beganAt = performance.now();
   const { dim } = colorsFor(process.stderr);
   let shown = '';
   /** The activity that the block shows, printed when the next one begins. */
@@ -169,7 +167,7 @@ async function follow(
     const now = describeActivity(host, run);
     if (now === shown) return;
     shown = now;
-    const seconds = (performance.now() - startedAt) / 1000;
+    const seconds = (performance.now() - beganAt) / 1000;
     const line = `${dim(`${duration(seconds).padStart(8)}  ${now}`)}\n`;
     printLine(block ? pending : line);
     pending = block ? line : '';
