@@ -165,7 +165,7 @@ async function writePatch(
   const file = await open(path, 'wx', 0o600);
   const names = ['--src-prefix=a/', '--dst-prefix=b/'];
   try {
-    await diff(['-p', '--binary', '-U3', ...names], file.fd);
+    await diff(['-p', '--binary', '--full-index', '-U3', ...names], file.fd);
   } catch (error) {
     await rm(path, { force: true });
     throw error;

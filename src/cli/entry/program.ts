@@ -2,8 +2,12 @@ import { Command, CommanderError } from 'commander';
 import { HostError } from '../../core/errors.ts';
 import { didYouMean } from '../../core/nearest.ts';
 import { version } from '../../host/package.ts';
+import { addApply } from '../commands/agents/apply.ts';
+import { addAsk } from '../commands/agents/ask.ts';
 import { addCancel } from '../commands/agents/cancel.ts';
 import { addClean } from '../commands/agents/clean.ts';
+import { addContinue } from '../commands/agents/continue.ts';
+import { addDiff } from '../commands/agents/diff.ts';
 import { addList } from '../commands/agents/list.ts';
 import { addLog } from '../commands/agents/log.ts';
 import { addNotify } from '../commands/agents/notify.ts';
@@ -40,8 +44,12 @@ export function createProgram(): Command {
     .hook('preAction', (_, command) => refuseEmptyFlags(command));
   program.commandsGroup('Agents:');
   addRun(program);
+  addContinue(program);
+  addAsk(program);
   addList(program);
   addResult(program);
+  addDiff(program);
+  addApply(program);
   addWait(program);
   addWatch(program);
   addCancel(program);
@@ -136,13 +144,47 @@ function usageError({ message }: CommanderError, path: string): HostError {
     .replace(/^error: /, '')
     .split('\n')
     .map((line) => line.trim());
-  const text = `${first.charAt(0).toUpperCase()}${first.slice(1)}`;
   const suggestion =
     /^\((Did you mean .*)\)$/.exec(meant ?? '')?.[1] ?? choiceIn(first);
   return new HostError(
     'invalid_input',
-    /[.?!]$/.test(text) ? text : `${text}.`,
+    inOurWords(first),
     `${suggestion && `${suggestion.trim()} `}See: troupe help${path && ` ${path}`}`
+  );
+}
+
+/** The sentences of commander, and ours in their place. */
+const sentences: [commander: RegExp, ours: string][] = [
+  [/^unknown command '(.*)'$/, 'There is no command "$1".'],
+  [/^unknown option '(.*)'$/, 'There is no flag $1.'],
+  [/^missing required argument '(.*)'$/, 'The argument <$1> is missing.'],
+  [
+    /^too many arguments(?: for '.*')?\. Expected (\d+) arguments? but got (\d+)\.$/,
+    'Too many arguments: $1 expected, $2 given.'
+  ],
+  [
+    /^option '.*?(--[\w-]+).*' argument missing$/,
+    'The value of $1 is missing.'
+  ],
+  [
+    /^option '.*?(--[\w-]+).*?' argument '(.*)' is invalid\. /,
+    'Invalid value "$2" for $1. '
+  ],
+  [
+    /^command-argument value '(.*)' is invalid for argument '(.*?)'\. /,
+    'Invalid <$2> "$1". '
+  ],
+  [
+    /^option '.*?(--[\w-]+).*?' cannot be used with option '.*?(--[\w-]+).*'$/,
+    '$1 and $2 cannot be used together.'
+  ],
+  [/Allowed choices are (.*)\.$/, 'Use one of: $1.']
+];
+
+function inOurWords(sentence: string): string {
+  return sentences.reduce(
+    (text, [commander, ours]) => text.replace(commander, ours),
+    sentence
   );
 }
 

@@ -26,6 +26,30 @@ const member = {
 /** Marks the text of an agent: data, not instructions. */
 const source = z.literal('agent');
 
+const files_changed = z
+  .array(
+    z.strictObject({
+      path: z.string(),
+      added: z.number().nullable(),
+      removed: z.number().nullable(),
+      renamed_from: z.string().optional(),
+      shared: z
+        .literal(true)
+        .optional()
+        .describe('another agent may have changed it')
+    })
+  )
+  .optional();
+
+const worktree = z
+  .strictObject({
+    path: z.string(),
+    branch: z.string(),
+    base: z.string(),
+    removed: z.literal(true).optional()
+  })
+  .optional();
+
 /** An agent that has not ended. */
 const activeAgent = z.strictObject({
   agent_id: z.string(),
@@ -64,31 +88,11 @@ const endedAgent = z.strictObject({
   session_id: z.string().optional(),
   denials: z.array(z.string()).optional(),
   denials_total: z.number().optional(),
-  files_changed: z
-    .array(
-      z.strictObject({
-        path: z.string(),
-        added: z.number().nullable(),
-        removed: z.number().nullable(),
-        renamed_from: z.string().optional(),
-        shared: z
-          .literal(true)
-          .optional()
-          .describe('another agent may have changed it')
-      })
-    )
-    .optional(),
+  files_changed,
   files_changed_total: z.number().optional(),
   files_changed_note: z.string().optional(),
   diff: z.string().optional(),
-  worktree: z
-    .strictObject({
-      path: z.string(),
-      branch: z.string(),
-      base: z.string(),
-      removed: z.literal(true).optional()
-    })
-    .optional()
+  worktree
 });
 
 const unknownAgent = z.strictObject({
@@ -99,8 +103,59 @@ const unknownAgent = z.strictObject({
 
 const agent = z.union([endedAgent, activeAgent]);
 
-/** `run`. */
+/** `run` and `continue`. */
 export const runDocument = agent;
+/** `run --background` and `continue --background`. */
+export const startedDocument = z.strictObject({
+  agent_id: z.string(),
+  agent_type: z.string(),
+  model: z.string(),
+  status: agentStatus
+});
+export type StartedDocument = z.output<typeof startedDocument>;
+
+/** `ask`. */
+export const askDocument = z.strictObject({
+  results: z.array(agent),
+  verdicts: z.array(
+    z.strictObject({
+      agent_id: z.string(),
+      engine: z.string(),
+      verdict: z
+        .string()
+        .nullable()
+        .describe('the line VERDICT of the answer; null without one')
+    })
+  ),
+  not_started: z
+    .array(z.string())
+    .optional()
+    .describe('why an engine was not asked')
+});
+
+/** `diff`. */
+export const diffDocument = z.strictObject({
+  agent_id: z.string(),
+  status: agentStatus,
+  files_changed,
+  files_changed_total: z.number().optional(),
+  files_changed_note: z.string().optional(),
+  diff: z.string().optional().describe('the file with the patch'),
+  worktree
+});
+
+/** `apply`. */
+export const applyDocument = z.strictObject({
+  agent_id: z.string(),
+  status: z.enum(['applied', 'nothing', 'conflict', 'overlap', 'refused']),
+  directory: z.string().nullable().describe('the top of the repository'),
+  files: z
+    .array(z.string())
+    .describe('those applied, in conflict, or with edits of your own'),
+  message: z.string()
+});
+export type ApplyDocument = z.output<typeof applyDocument>;
+
 /** `result`. */
 export const resultDocument = z.union([endedAgent, activeAgent, unknownAgent]);
 

@@ -1,10 +1,14 @@
 import { z } from 'zod';
 import { hostErrorCodes } from '../../core/errors.ts';
 import {
+  applyDocument,
+  askDocument,
   cancelDocument,
+  diffDocument,
   listDocument,
   resultDocument,
   runDocument,
+  startedDocument,
   waitDocument,
   watchDocument
 } from './agent-documents.ts';
@@ -40,11 +44,14 @@ const errorDocument = z.strictObject({
 
 /** The documents that commands print with `--json`, by name in the schema. */
 export const outputDocuments = {
+  apply: applyDocument,
+  ask: askDocument,
   cancel: cancelDocument,
   clean: cleanDocument,
   clean_disk: diskDocument,
   clean_orphans: orphansDocument,
   config: configDocument,
+  diff: diffDocument,
   doctor: doctorDocument,
   engines: enginesDocument,
   error: errorDocument,
@@ -58,6 +65,7 @@ export const outputDocuments = {
   role: roleDocument,
   roles: rolesDocument,
   run: runDocument,
+  run_background: startedDocument,
   trust: trustDocument,
   trust_list: trustListDocument,
   trust_revoke: trustRevokeDocument,

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { secondsSince } from '../../answers/format-run.ts';
-import { changesOf } from '../../core/changes/change-file.ts';
 import type { WorkerStatus } from '../../core/orchestrator/queue/records.ts';
 import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
 import type { Run, RunRecord, RunStatus } from '../../core/runs/run.ts';
 import type { Host } from '../../host/host.ts';
+import { changedLines } from '../output/changes.ts';
 import { terminalLine } from '../output/text.ts';
 
 /** One line of `troupe watch`: an agent, or a worker. */
@@ -122,13 +122,4 @@ function squadOf({ squad }: RunRecord): WatchedAgent['squad'] {
   if (!squad) return undefined;
   const { squadId: id, memberId } = squad;
   return { id, name: cutLine(`${id} ${memberId}`) };
-}
-
-function changedLines(directory: string): WatchedAgent['changed'] {
-  const files = changesOf(directory)?.files;
-  if (!files) return undefined;
-  const sum = (name: 'added' | 'removed') =>
-    files.reduce((total, file) => total + (file[name] ?? 0), 0);
-  const isShared = files.some(({ shared }) => shared);
-  return { added: sum('added'), removed: sum('removed'), isShared };
 }

@@ -65,6 +65,36 @@ test.each([
 });
 
 test.each([
+  ['name', 'nme'],
+  ['kind', 'knd'],
+  ['args', 'agrs'],
+  ['description', 'descripton']
+])('a plugin without %s that has %s is asked about it', (name, typed) => {
+  const { [name]: value, ...rest } = Object.fromEntries(Object.entries(parts));
+  let problem: string | undefined;
+  try {
+    guardEngine({ ...rest, [typed]: value });
+  } catch (error) {
+    problem = problemOf(error);
+  }
+  expect(problem).toContain(`it is no engine: ${name}: `);
+  expect(problem).toContain(`; ${typed}: did you mean "${name}"?`);
+});
+
+test('a misspelt level of access is asked about', () => {
+  const access = { raed: 'asked', write: 'asked', full: 'asked' };
+  expect(problemWith({ access })).toContain('; raed: did you mean "read"?');
+});
+
+test('a member of its own is no mistake for another one that is there', () => {
+  expect(problemWith({ nme: 'x' })).toBeUndefined();
+  const problem = problemWith({ nme: 'x', command: 7 });
+  expect(problem).toBe(
+    'it is no engine: command: expected string, received number'
+  );
+});
+
+test.each([
   versions('1.9', '1.10'),
   versions('1.2.3', '1.2.3'),
   versions('2026.09.28', '2026.10.01'),

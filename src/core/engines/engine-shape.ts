@@ -1,5 +1,6 @@
 import { isAbsolute } from 'node:path';
 import { config, z } from 'zod';
+import { nearest } from '../nearest.ts';
 import { failureCodes } from './failures.ts';
 
 type Shapes = ReturnType<typeof makeShapes>;
@@ -9,6 +10,35 @@ let shapes: Shapes | undefined;
 export function pluginShapes(): Shapes {
   shapes ??= makeShapes();
   return shapes;
+}
+
+/**
+ * A copy of an engine that has the members of the contract.
+ * @throws ZodError, which names misspelt members in place of missing ones
+ */
+export function parseEngine(value: unknown): unknown {
+  const { data, error } = pluginShapes().engine.safeParse(value);
+  if (!error) return data;
+  throw new z.ZodError(
+    error.issues.map((issue) => ({
+      ...issue,
+      message: issue.message + suggestionAt(value, issue.path)
+    }))
+  );
+}
+
+/** `; nme: did you mean "name"?` for a missing member; else empty. */
+function suggestionAt(value: unknown, path: PropertyKey[]): string {
+  const name = String(path.at(-1));
+  let holder = value;
+  for (const key of path.slice(0, -1))
+    holder = Reflect.get(Object(holder), key);
+  const members = Object(holder);
+  if (path.length === 0 || Reflect.get(members, name) !== undefined) return '';
+  const typed = Object.keys(members).find(
+    (key) => nearest(key, [name]).length > 0
+  );
+  return typed === undefined ? '' : `; ${typed}: did you mean "${name}"?`;
 }
 
 /** All issues on one line, like `models.aliases.fast: expected string`. */

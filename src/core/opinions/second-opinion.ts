@@ -4,7 +4,9 @@ import { keyFileName, readyEngineNames } from '../engines/api/api-keys.ts';
 import { HostError } from '../errors.ts';
 import { resolveInside } from '../runs/admission/containment.ts';
 import type { ProgramDependencies } from '../runs/program.ts';
+import type { Spawned, SpawnRequest } from '../runs/spawn-request.ts';
 import { ownReadFlags, readRegular } from '../state/files/regular-file.ts';
+import { tailOf } from '../state/files/text-file.ts';
 
 /** The number of engines if the caller names none. */
 const usualCount = 3;
@@ -34,6 +36,52 @@ export function chooseExperts(
     'No engine is ready to be asked: no program is installed and no key is set.',
     'Run "troupe doctor" to see what is missing, or put a key into api_keys.json.'
   );
+}
+
+/** The agents that were asked, and the errors of engines that were not. */
+export interface Asked {
+  ids: string[];
+  refusals: string[];
+}
+
+/**
+ * Starts a read-only agent for each engine.
+ * @throws the first error, if no agent starts
+ */
+export async function askEngines(
+  engines: string[],
+  question: Omit<SpawnRequest, 'engine' | 'access'>,
+  spawn: (request: SpawnRequest) => Promise<Spawned>
+): Promise<Asked> {
+  const asked = await Promise.allSettled(
+    engines.map((engine) => spawn({ ...question, engine, access: 'read' }))
+  );
+  const ids = asked.flatMap((one) =>
+    one.status === 'fulfilled' ? one.value.record.agent_id : []
+  );
+  const reasons = asked.flatMap((one) =>
+    one.status === 'rejected' ? [one.reason] : []
+  );
+  if (ids.length === 0) throw reasons[0];
+  return { ids, refusals: reasons.map(refusalOf) };
+}
+
+/**
+ * The message of an error, such as a full disk, that kept one agent from
+ * starting.
+ * @throws the reason, if it is not a HostError
+ */
+function refusalOf(reason: unknown): string {
+  if (reason instanceof HostError) return `${reason.message} ${reason.hint}`;
+  throw reason;
+}
+
+/** Bytes at the end of an answer that are searched for the verdict. */
+const endBytes = 64 * 1024;
+
+/** The verdict in a file with an answer. */
+export function verdictIn(path: string): string | null {
+  return verdictOf(tailOf(path, endBytes));
 }
 
 interface ContextFile {

@@ -35,6 +35,13 @@ const cases: [Name, string[], number][] = [
   ['result', ['result', '00000000'], 1],
   ['run', ['run', 'rehearsal', 'say hello'], 0],
   ['run', ['run', 'rehearsal', 'fail auth no'], 2],
+  ['run_background', ['run', 'rehearsal', 'say hello', '-b'], 0],
+  ['run_background', ['run', 'rehearsal', 'say hello', '--background'], 0],
+  ['ask', ['ask', '--engines', 'rehearsal', 'say hello'], 0],
+  ['ask', ['ask', '--engines', 'rehearsal', 'fail auth no'], 2],
+  ['diff', ['diff', 'a0000002'], 1],
+  ['apply', ['apply', 'a0000002'], 1],
+  ['error', ['continue', 'a0000002', 'say hello'], 1],
   ['wait', ['wait', 'a0000001', 'b0000005'], 2],
   ['wait', ['wait', '--timeout', '0.1'], 3],
   ['watch', ['watch'], 0],
@@ -136,6 +143,12 @@ test('changed files, a worktree, workers and members are in the schema', async (
     ]);
     expect(JSON.parse(isolated.stdout).files_changed).toHaveLength(1);
     expect(faultsOf('run', isolated.stdout)).toEqual([]);
+    const { agent_id } = JSON.parse(isolated.stdout);
+    for (const name of ['diff', 'apply'] as const) {
+      const ran = await runCommand(workspace, [name, agent_id, '--json']);
+      expect(ran.code).toBe(0);
+      expect(faultsOf(name, ran.stdout)).toEqual([]);
+    }
     const { stdout } = await runCommand(workspace, ['list', '--json']);
     const { workers, ended } = JSON.parse(stdout);
     expect([workers.length, ended.length]).toEqual([1, 2]);

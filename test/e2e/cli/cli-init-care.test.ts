@@ -102,7 +102,7 @@ test('--remove says what stays, and takes no word of what to put in', async () =
   await init('claude', '--yes', '--access', 'write');
   const wrong = await init('--remove', '--yes', '--access', 'read');
   expect(wrong).toMatchObject({ code: 1, stdout: '' });
-  expect(wrong.stderr).toContain("cannot be used with option '--");
+  expect(wrong.stderr).toMatch(/--\w+ and --\w+ cannot be used together\./);
   const { code, stderr } = await init('--remove', '--yes');
   expect(code).toBe(0);
   expect(stderr).toContain(

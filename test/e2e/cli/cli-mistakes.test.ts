@@ -28,7 +28,7 @@ const troupe = (...args: string[]) =>
 const fine = ['--config', 'fine.json'];
 
 test.each([
-  ['a command', ['lst'], "Unknown command 'lst'. Did you mean list?"],
+  ['a command', ['lst'], 'There is no command "lst". Did you mean list?'],
   ['a command to explain', ['help', 'rnu'], 'Did you mean "run"?'],
   ['a flag', ['list', '--lmit', '3'], 'Did you mean --limit?'],
   ['an engine', ['run', 'cluade', 'x', ...fine], 'Did you mean "claude"?'],
@@ -74,6 +74,22 @@ test.each([
     expect(stderr).toContain(words);
   }
 );
+
+test.each([
+  [['completion', 'tcsh'], 'Invalid <shell> "tcsh". Use one of: bash, zsh'],
+  [['list', '-n', 'ten'], 'Invalid value "ten" for --limit. Give a whole'],
+  [['run', 'claude', 'x', '--access', 'rwx'], 'Use one of: read, write, full.'],
+  [['list', '--nope'], 'There is no flag --nope. See: troupe help list'],
+  [['list', '--limit'], 'The value of --limit is missing.'],
+  [['result'], 'The argument <id> is missing.'],
+  [['result', 'a', 'b'], 'Too many arguments: 1 expected, 2 given.'],
+  [['log', '--verify', '--head'], '--verify and --head cannot be used together']
+])('%j is refused in words of our own', async (args, words) => {
+  const { code, stderr } = await troupe(...args);
+  expect(code).toBe(1);
+  expect(stderr).toContain(words);
+  expect(stderr).not.toMatch(/argument value|option '|Allowed choices/i);
+});
 
 test('the beginning of an id says which agent is meant', async () => {
   const { code, stdout } = await troupe('result', 'abcd1', ...fine);

@@ -36,9 +36,9 @@ export function addList(program: Command): void {
     program
       .command('list')
       .description('agents at work, those that ended last, and workers')
-      .option('--limit <count>', 'how many that ended', parseCount, 10)
+      .option('-n, --limit <count>', 'how many that ended', parseCount, 10)
       .option('--json', 'print JSON'),
-    ['troupe list', 'troupe list --limit 50', 'troupe list --json']
+    ['troupe list', 'troupe list -n 50', 'troupe list --json']
   ).action(async (flags: ListFlags) =>
     exitAfter(flags, (host) => list(host, flags))
   );

@@ -38,7 +38,7 @@ interface LogFlags extends WorkspaceFlags {
   follow?: boolean;
   verify?: boolean;
   head?: boolean;
-  lines: number;
+  limit: number;
 }
 
 export function addLog(program: Command): void {
@@ -46,7 +46,7 @@ export function addLog(program: Command): void {
     program
       .command('log')
       .description('what happened in the workspace, from the journal')
-      .option('-n, --lines <count>', 'how many entries', parseCount, 20)
+      .option('-n, --limit <count>', 'how many entries', parseCount, 20)
       .addOption(
         new Option('--follow', 'go on with what happens next').conflicts([
           'verify',
@@ -79,7 +79,7 @@ export function addLog(program: Command): void {
 async function show(host: Host, flags: LogFlags): Promise<number> {
   const { path } = host.journal;
   const interruption = flags.follow ? catchInterruption() : undefined;
-  const { lines, newLines } = lastLines(host.journal.files, flags.lines);
+  const { lines, newLines } = lastLines(host.journal.files, flags.limit);
   if (flags.json) await printWords(asLines(lines));
   else if (lines.length > 0) await print(logTable(host, lines));
   else if (!flags.follow) report(`There are no entries in ${path} to show.`);

@@ -8,6 +8,7 @@ import {
   exitCodeOf,
   noSuchAgent
 } from '../../output/agents.ts';
+import { describeChanges } from '../../output/changes.ts';
 import { printAnswer, printJson, report } from '../../output/output.ts';
 import { terminalLine } from '../../output/text.ts';
 import {
@@ -69,5 +70,7 @@ async function result(
   if (run.status !== 'completed') report(describeOutcome(run));
   const doing = run.outcome ? undefined : host.tracker.lastWords(run.record);
   if (doing !== undefined && !json) report(`last seen: ${terminalLine(doing)}`);
+  const changes = describeChanges(id, host.store.directoryOf(id));
+  if (run.outcome && changes !== undefined) report(changes);
   return process.exitCode;
 }

@@ -121,7 +121,7 @@ function lostJson({ agentId, message }: LostRun) {
 }
 
 /** Returns a function that reports each ended agent once. */
-function announcer(total: number): (finished: Run[]) => void {
+export function announcer(total: number): (finished: Run[]) => void {
   const announced = new Set<string>();
   return (finished) => {
     for (const run of finished) {

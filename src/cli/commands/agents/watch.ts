@@ -26,11 +26,11 @@ export function addWatch(program: Command): void {
       .description(
         'all agents on one live screen, with keys to look, reply and cancel'
       )
-      .option('--limit <count>', 'how many that ended', parseCount, 20)
+      .option('-n, --limit <count>', 'how many that ended', parseCount, 20)
       .option('--json', 'print how things stand as JSON, and end'),
     [
       'troupe watch',
-      'troupe watch --limit 100',
+      'troupe watch -n 100',
       'troupe watch --json | jq .today.cost_usd'
     ]
   ).action(async (flags: WatchFlags) =>

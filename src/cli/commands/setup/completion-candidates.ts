@@ -79,7 +79,10 @@ function wordsFor(
 const wanted: Record<string, 'all' | 'at work' | 'ended'> = {
   cancel: 'at work',
   wait: 'at work',
-  clean: 'ended'
+  clean: 'ended',
+  continue: 'ended',
+  diff: 'ended',
+  apply: 'ended'
 };
 
 function commandWords({ commands }: Command): Candidate[] {

@@ -4,7 +4,7 @@ import type {
   Engine,
   Reply
 } from '../../../plugin/plugin.ts';
-import { describeIssues, pluginShapes } from '../engine-shape.ts';
+import { describeIssues, parseEngine, pluginShapes } from '../engine-shape.ts';
 import { EngineFault, wordsOf } from '../failures.ts';
 import { withoutStdout } from './plugin-isolation.ts';
 import { simpleReply } from './simple-reply.ts';
@@ -18,8 +18,7 @@ import { simpleReply } from './simple-reply.ts';
  * @throws ZodError when the value is not an engine
  */
 export function guardEngine(value: unknown): Engine {
-  const parsed: unknown = pluginShapes().engine.parse(value);
-  const engine = parsed as Engine;
+  const engine = parseEngine(value) as Engine;
   const guard = new Guard(engine.name, value);
   return engine.kind === 'cli'
     ? guardProgram(engine, guard)

@@ -7,15 +7,14 @@ import {
   readWords
 } from '../../../answers/read-output.ts';
 import { linePart, listPart } from '../../../answers/truncate.ts';
-import { HostError } from '../../../core/errors.ts';
 import {
+  askEngines,
   chooseExperts,
   questionPrompt,
   readContextFiles,
-  verdictOf
+  verdictIn
 } from '../../../core/opinions/second-opinion.ts';
 import type { Run } from '../../../core/runs/run.ts';
-import { tailOf } from '../../../core/state/files/text-file.ts';
 import { shortName } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import { fitAnswer, messageField } from '../answers/client-limits.ts';
@@ -33,8 +32,6 @@ import { systemPrompt, timeout } from './shapes.ts';
 const defaultSeconds = 300;
 /** Seconds in which an engine that reaches its time limit is stopped. */
 const endingSeconds = 5;
-/** Bytes at the end of an answer that are searched for the verdict. */
-const endBytes = 64 * 1024;
 
 export function secondOpinionTool(host: Host): Tool {
   return defineTool({
@@ -66,39 +63,21 @@ export function secondOpinionTool(host: Host): Tool {
       const engines = chooseExperts(input.engines, context.clientName, host);
       const files = readContextFiles(host.config.workspace, context_files);
       const prompt = questionPrompt(question, files);
-      const asked = await Promise.allSettled(
-        engines.map((engine) =>
-          host.spawn({
-            engine,
-            prompt,
-            caller: context.caller,
-            access: 'read',
-            systemPrompt: system_prompt,
-            timeoutSeconds: timeout
-          })
-        )
+      const { caller } = context;
+      const { ids, refusals } = await askEngines(
+        engines,
+        {
+          prompt,
+          caller,
+          systemPrompt: system_prompt,
+          timeoutSeconds: timeout
+        },
+        (request) => host.spawn(request)
       );
-      const ids = asked.flatMap((one) =>
-        one.status === 'fulfilled' ? one.value.record.agent_id : []
-      );
-      const refusals = asked.flatMap((one) =>
-        one.status === 'rejected' ? [one.reason] : []
-      );
-      if (ids.length === 0) throw refusals[0];
       const seconds = (timeout ?? defaultSeconds) + endingSeconds;
-      return answers(host, ids, refusals.map(refusalOf), seconds, context);
+      return answers(host, ids, refusals, seconds, context);
     }
   });
-}
-
-/**
- * The message of an error, such as a full disk, that kept one agent from
- * starting.
- * @throws the reason, if it is not a HostError
- */
-function refusalOf(reason: unknown): string {
-  if (reason instanceof HostError) return `${reason.message} ${reason.hint}`;
-  throw reason;
 }
 
 async function answers(
@@ -182,8 +161,7 @@ async function readOpinion(
   const directory = host.store.directoryOf(record.agent_id);
   const words = await readWords(directory, outcome, reading);
   const { error, error_code, cost_usd } = outcome;
-  const verdict =
-    status === 'completed' ? verdictOf(tailOf(words.path, endBytes)) : null;
+  const verdict = status === 'completed' ? verdictIn(words.path) : null;
   return {
     full: (put) => ({
       ...engine,
