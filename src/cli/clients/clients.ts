@@ -22,9 +22,17 @@ export interface Client {
   localTraces: string[];
   /** Which variables of the client's environment a server gets. */
   passes: 'all' | 'no keys' | 'little';
+  /** What an entry lets the client call without asking; absent: nothing. */
+  grants?: (entry: Entry) => string;
   /** The next step of the user in the client. */
   note: string;
 }
+
+/** The tools with a `readOnlyHint`; tools.test.ts compares. */
+export const lookingTools = [
+  ...['list', 'result', 'wait_for_agents', 'list_roles'],
+  ...['agent_list', 'agent_get', 'events_read']
+];
 
 const stdio = (launch: Launch) => ({ type: 'stdio', ...launch });
 
@@ -54,12 +62,19 @@ export const clients: readonly Client[] = [
       ],
       startup_timeout_sec: 20,
       tool_timeout_sec: 600,
-      default_tools_approval_mode: 'approve'
+      default_tools_approval_mode: 'prompt',
+      tools: Object.fromEntries(
+        lookingTools.map((tool) => [tool, { approval_mode: 'approve' }])
+      )
     }),
     programs: ['codex'],
     traces: ['.codex'],
     localTraces: ['.codex'],
     passes: 'little',
+    grants: ({ default_tools_approval_mode: mode }) =>
+      mode === 'approve'
+        ? 'Codex calls every tool without asking, since its entry says default_tools_approval_mode = "approve"'
+        : `Codex calls ${lookingTools.join(', ')} without asking, and asks before any other tool`,
     note: 'it reads the file in projects that you trust, for which it asks when you start it here'
   },
   {

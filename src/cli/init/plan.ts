@@ -65,6 +65,13 @@ export function changeOf({ file, before, edit }: Plan): Change[] {
   return 'change' in edit ? [{ file, before, text: edit.text }] : [];
 }
 
+/** Whether the file has an entry of ours after the edit. */
+export function hasEntry(edit: Edit): boolean {
+  return 'change' in edit
+    ? edit.change !== 'remove'
+    : 'stays' in edit && edit.stays === 'ours';
+}
+
 /** The state of an entry, as `init` shows it. */
 export function stateOf(edit: Edit): string {
   if ('problem' in edit) return 'by hand';

@@ -8,12 +8,18 @@ import { carryOut, shortPath } from '../clients/settings-file.ts';
 import { describeError, exitCodes } from '../commands/command-options.ts';
 import { print, printJson } from '../output/output.ts';
 import { table } from '../output/table.ts';
-import { ceilingIn, planAccess } from './access-plan.ts';
+import {
+  ceilingIn,
+  grantsLine,
+  planAccess,
+  usualLevel
+} from './access-plan.ts';
 import type { SetUpContext } from './dialog.ts';
 import { type Finished, finish } from './finish.ts';
 import {
   type ClientPlan,
   changeOf,
+  hasEntry,
   type Plan,
   planFor,
   stateOf
@@ -51,12 +57,17 @@ export async function setUp(
     if (flags.json) await printJson(reportOf(workspace, []));
     return isRemoval ? exitCodes.done : exitCodes.error;
   }
-  const level = await levelOf(context);
+  const level = await levelOf(plans, context);
   const access = level && (await planAccess(workspace, level));
   // Read after the plans: a file that changes from here on is not replaced.
   const before = await currentTrust(workspace);
   const files: Plan[] = [...plans, ...(access ? [access] : [])];
   for (const one of files) await showPlan(one, context);
+  if (plans.some(({ edit }) => hasEntry(edit))) {
+    const isPlanned = access !== undefined && 'change' in access.edit;
+    const ceiling = isPlanned ? level : (await ceilingIn(workspace)).ceiling;
+    screen.report(await grantsLine(plans, ceiling));
+  }
   const written = await write(files, context);
   if (written && !isRemoval) await updateTrust(before, written, context);
   const finished = await tryServers(plans, written, context);
@@ -119,15 +130,21 @@ async function chosen(
 }
 
 /**
- * The level of --access. Without that flag, `init` asks the user if the
- * configuration has no `maxAccess`.
+ * The level of --access. Without that flag a configured `maxAccess` stays; if
+ * there is none, the user is asked, or else gets the usual one.
  */
-async function levelOf(context: SetUpContext): Promise<Access | undefined> {
-  const { workspace, flags, questions } = context;
-  if (flags.remove || flags.access || flags.dryRun || !questions)
-    return flags.access;
+async function levelOf(
+  plans: ClientPlan[],
+  { workspace, flags, questions }: SetUpContext
+): Promise<Access | undefined> {
+  if (flags.remove || flags.access) return flags.access;
+  const mayWrite = questions !== undefined || flags.yes || flags.dryRun;
+  const isWanted = ({ edit }: ClientPlan) =>
+    mayWrite ? hasEntry(edit) : 'change' in edit;
+  if (!plans.some(isWanted)) return undefined;
   const { ceiling } = await ceilingIn(workspace);
-  return ceiling === undefined ? questions.access() : undefined;
+  if (ceiling !== undefined) return undefined;
+  return questions && !flags.dryRun ? questions.access() : usualLevel;
 }
 
 /** Returns the files that were written; undefined without consent. */

@@ -93,7 +93,13 @@ test('with --json all of it is one document', async () => {
         }
       }
     ],
-    access: null,
+    access: {
+      file: join(workspace.path, 'troupe.config.json'),
+      state: null,
+      change: 'add',
+      problem: null,
+      written: true
+    },
     first_task: {
       engine: 'rehearsal',
       agent_id: expect.stringMatching(/^[0-9a-f]{8}$/),
