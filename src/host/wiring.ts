@@ -18,6 +18,7 @@ import { CouncilStore, ownerLiveness } from '../core/council/council-store.ts';
 import { Summons } from '../core/council/summons.ts';
 import type { ApiKeys } from '../core/engines/api/api-keys.ts';
 import type { EngineRegistry } from '../core/engines/engine-registry.ts';
+import { namedBy } from '../core/engines/environment.ts';
 import {
   programAt,
   readerOf
@@ -62,7 +63,14 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     ...Object.values(config.engines).flatMap(({ env = {}, passEnv = [] }) => [
       ...secretsIn(env),
       ...passedSecrets(passEnv, process.env)
-    ])
+    ]),
+    ...registry
+      .all()
+      .flatMap((engine) =>
+        engine.kind === 'cli'
+          ? passedSecrets(namedBy(engine.env ?? {}, process.env), process.env)
+          : []
+      )
   ];
   const redact = createRedactor(() => [...secrets, ...keys.secrets()]);
   let known: RecordIdentity | undefined;

@@ -13,7 +13,8 @@ export interface Client {
   file: (workspace: string, home: string) => string;
   /** The key of the servers in a JSON file; absent for a TOML file. */
   key?: string;
-  entry: (launch: Launch) => Record<string, unknown>;
+  /** @param variables names that the client is to hand on */
+  entry: (launch: Launch, variables: string[]) => Record<string, unknown>;
   /** One of these programs on PATH shows that the client is installed. */
   programs: string[];
   /** Folders and files that also show this, relative to HOME or absolute. */
@@ -22,6 +23,8 @@ export interface Client {
   localTraces: string[];
   /** Which variables of the client's environment a server gets. */
   passes: 'all' | 'no keys' | 'little';
+  /** The key of the entry that names further variables, if there is one. */
+  handsOnBy?: string;
   /** What an entry lets the client call without asking; absent: nothing. */
   grants?: (entry: Entry) => string;
   /** The next step of the user in the client. */
@@ -32,6 +35,12 @@ export interface Client {
 export const lookingTools = [
   ...['list', 'result', 'wait_for_agents', 'list_roles'],
   ...['agent_list', 'agent_get', 'events_read']
+];
+
+/** Logins, and where panes of workers open: set or not. */
+const usualVariables = [
+  ...['ANTHROPIC_API_KEY', 'CODEX_API_KEY', 'CODEX_HOME'],
+  ...['TMUX', 'TMUX_PANE']
 ];
 
 const stdio = (launch: Launch) => ({ type: 'stdio', ...launch });
@@ -54,12 +63,9 @@ export const clients: readonly Client[] = [
     name: 'codex',
     label: 'Codex',
     file: (workspace) => join(workspace, '.codex', 'config.toml'),
-    entry: (launch) => ({
+    entry: (launch, variables) => ({
       ...launch,
-      env_vars: [
-        ...['ANTHROPIC_API_KEY', 'CODEX_API_KEY', 'CODEX_HOME'],
-        ...['TMUX', 'TMUX_PANE']
-      ],
+      env_vars: [...new Set([...usualVariables, ...variables])],
       startup_timeout_sec: 20,
       tool_timeout_sec: 600,
       default_tools_approval_mode: 'prompt',
@@ -71,6 +77,7 @@ export const clients: readonly Client[] = [
     traces: ['.codex'],
     localTraces: ['.codex'],
     passes: 'little',
+    handsOnBy: 'env_vars',
     grants: ({ default_tools_approval_mode: mode }) =>
       mode === 'approve'
         ? 'Codex calls every tool without asking, since its entry says default_tools_approval_mode = "approve"'
@@ -82,11 +89,21 @@ export const clients: readonly Client[] = [
     label: 'Gemini CLI',
     file: (workspace) => join(workspace, '.gemini', 'settings.json'),
     key: 'mcpServers',
-    entry: (launch) => ({ ...launch, timeout: 600_000 }),
+    // Gemini CLI puts in the value when it starts the server.
+    entry: (launch, variables) => ({
+      ...launch,
+      ...(variables.length === 0
+        ? {}
+        : {
+            env: Object.fromEntries(variables.map((name) => [name, `$${name}`]))
+          }),
+      timeout: 600_000
+    }),
     programs: ['gemini'],
     traces: ['.gemini'],
     localTraces: ['.gemini'],
     passes: 'no keys',
+    handsOnBy: 'env',
     note: 'it reads the file in folders that you trust, for which it asks when you start it here'
   },
   {

@@ -5,6 +5,7 @@ import type { JsonFlag } from '../commands/command-options.ts';
 import { colorsFor, print, printWords, report } from '../output/output.ts';
 import { wrappedLines } from '../output/text.ts';
 import { accessLevels, usualLevel } from './access-plan.ts';
+import type { EngineHere } from './engines-here.ts';
 import { type ClientPlan, stateOf } from './plan.ts';
 
 type Clack = typeof import('@clack/prompts');
@@ -23,6 +24,8 @@ export interface SetUpContext {
   workspace: string;
   flags: SetUpFlags;
   screen: Screen;
+  /** The engines as this shell sees them; checked at the first call. */
+  engines: () => Promise<EngineHere[]>;
   /** Absent in a pipe and with --yes. */
   questions?: Questions | undefined;
 }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { HostError } from '../../core/errors.ts';
+import { lazy } from '../../core/lazy.ts';
 import { pathsOf } from '../../core/paths/paths.ts';
 import type { Access } from '../../plugin/plugin.ts';
 import { type Client, clients } from '../clients/clients.ts';
@@ -15,6 +16,7 @@ import {
   usualLevel
 } from './access-plan.ts';
 import type { SetUpContext } from './dialog.ts';
+import { enginesHere, variablesOf } from './engines-here.ts';
 import { type Finished, finish } from './finish.ts';
 import {
   type ClientPlan,
@@ -34,19 +36,22 @@ import { currentTrust, updateTrust } from './workspace-trust.ts';
  */
 export async function setUp(
   named: Client[],
-  context: SetUpContext
+  given: Omit<SetUpContext, 'engines'>
 ): Promise<number> {
-  const { workspace, flags, screen, questions } = context;
+  const { workspace, flags, screen, questions } = given;
+  const context = { ...given, engines: lazy(() => enginesHere(workspace)) };
   const isRemoval = flags.remove === true;
   // Throws for a wrong name, before anything is written.
   if (flags.engine !== undefined) await toolOf(flags.engine, workspace);
   const isUnnamed = named.length === 0;
+  const shown = isUnnamed ? clients : named;
+  const isList = isUnnamed && !questions && !flags.yes;
+  const variables =
+    isList || isRemoval ? [] : await variablesFor(shown, context);
   const all = await Promise.all(
-    (isUnnamed ? clients : named).map((one) =>
-      planFor(one, workspace, isRemoval)
-    )
+    shown.map((one) => planFor(one, workspace, isRemoval, variables))
   );
-  if (isUnnamed && !questions && !flags.yes) return showAll(all, context);
+  if (isList) return showAll(all, context);
   const plans = isUnnamed ? await chosen(all, context) : all;
   if (plans.length === 0) {
     if (flags.json && !isRemoval) throw noClientFound;
@@ -76,6 +81,25 @@ export async function setUp(
   if (finished.code !== exitCodes.done) return finished.code;
   const isWhole = !files.some((one) => needsHand(one, flags));
   return isWhole && written !== undefined ? exitCodes.done : exitCodes.error;
+}
+
+/** What ready engines need, if one of the clients keeps variables back. */
+async function variablesFor(
+  named: readonly Client[],
+  { screen, engines }: SetUpContext
+): Promise<string[]> {
+  if (!named.some(({ handsOnBy }) => handsOnBy !== undefined)) return [];
+  try {
+    const here = await screen.during(
+      'looking which engines are ready',
+      engines
+    );
+    return variablesOf(here);
+  } catch (error) {
+    // The check of the server reports an invalid configuration.
+    if (error instanceof HostError) return [];
+    throw error;
+  }
 }
 
 const noClientFound = new HostError(
