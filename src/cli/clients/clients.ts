@@ -11,6 +11,11 @@ export interface Client {
   name: string;
   label: string;
   file: (workspace: string, home: string) => string;
+  /**
+   * The file that holds for all projects of the user, where it is another one;
+   * absent where there is none.
+   */
+  userFile?: (home: string, environment: NodeJS.ProcessEnv) => string;
   /** The key of the servers in a JSON file; absent for a TOML file. */
   key?: string;
   /** @param variables names that the client is to hand on */
@@ -51,6 +56,8 @@ export const clients: readonly Client[] = [
     name: 'claude',
     label: 'Claude Code',
     file: (workspace) => join(workspace, '.mcp.json'),
+    userFile: (home, { CLAUDE_CONFIG_DIR: directory }) =>
+      join(directory || home, '.claude.json'),
     key: 'mcpServers',
     entry: stdio,
     programs: ['claude'],
@@ -63,6 +70,8 @@ export const clients: readonly Client[] = [
     name: 'codex',
     label: 'Codex',
     file: (workspace) => join(workspace, '.codex', 'config.toml'),
+    userFile: (home, { CODEX_HOME: directory }) =>
+      join(directory || join(home, '.codex'), 'config.toml'),
     entry: (launch, variables) => ({
       ...launch,
       env_vars: [...new Set([...usualVariables, ...variables])],
@@ -88,6 +97,7 @@ export const clients: readonly Client[] = [
     name: 'gemini-cli',
     label: 'Gemini CLI',
     file: (workspace) => join(workspace, '.gemini', 'settings.json'),
+    userFile: (home) => join(home, '.gemini', 'settings.json'),
     key: 'mcpServers',
     // Gemini CLI puts in the value when it starts the server.
     entry: (launch, variables) => ({
@@ -110,6 +120,7 @@ export const clients: readonly Client[] = [
     name: 'copilot',
     label: 'Copilot CLI',
     file: (_, home) => join(home, '.copilot', 'mcp-config.json'),
+    userFile: (home) => join(home, '.copilot', 'mcp-config.json'),
     key: 'mcpServers',
     entry: (launch) => ({ type: 'local', ...launch, tools: ['*'] }),
     programs: ['copilot'],
@@ -122,6 +133,7 @@ export const clients: readonly Client[] = [
     name: 'cursor',
     label: 'Cursor',
     file: (workspace) => join(workspace, '.cursor', 'mcp.json'),
+    userFile: (home) => join(home, '.cursor', 'mcp.json'),
     key: 'mcpServers',
     entry: (launch) => ({ ...launch }),
     programs: ['cursor', 'cursor-agent'],
@@ -149,6 +161,18 @@ export const clients: readonly Client[] = [
     note: 'it asks whether you trust the server when it first starts it'
   }
 ];
+
+/** The client with its file for all projects; undefined where it has none. */
+export function forUser(client: Client): Client | undefined {
+  const { userFile, name, note } = client;
+  return (
+    userFile && {
+      ...client,
+      file: (_, home) => userFile(home, process.env),
+      note: name === 'cursor' ? note : 'it has the server in all projects'
+    }
+  );
+}
 
 /** Reads and edits the entry in a file of one format. */
 export interface EntryFormat {

@@ -18,7 +18,8 @@ export const accessLevels: { level: Access; means: string }[] = [
 /** Says in one line what the files allow once they are written. */
 export async function grantsLine(
   plans: ClientPlan[],
-  ceiling: unknown
+  ceiling: unknown,
+  isForUser = false
 ): Promise<string> {
   const { means } = accessLevels.find(
     ({ level }) => level === (ceiling ?? 'full')
@@ -34,7 +35,11 @@ export async function grantsLine(
       return entry && client.grants ? [client.grants(entry)] : [];
     })
   );
-  return `${[`Agents may ${means} (${from})`, ...asking.flat()].join('. ')}.`;
+  const agents = `Agents may ${means} (${from})`;
+  const elsewhere = isForUser
+    ? ['In a project without maxAccess they may do anything you may do']
+    : [];
+  return `${[agents, ...elsewhere, ...asking.flat()].join('. ')}.`;
 }
 
 /**

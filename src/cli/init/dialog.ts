@@ -14,6 +14,8 @@ export interface SetUpFlags extends JsonFlag {
   dryRun?: boolean;
   yes?: boolean;
   remove?: boolean;
+  /** For all projects of the user. */
+  user?: boolean;
   access?: Access;
   engine?: string;
   /** False with --no-check. */

@@ -4,7 +4,7 @@ import { HostError } from '../../core/errors.ts';
 import { lazy } from '../../core/lazy.ts';
 import { pathsOf } from '../../core/paths/paths.ts';
 import type { Access } from '../../plugin/plugin.ts';
-import { type Client, clients } from '../clients/clients.ts';
+import { type Client, clients, forUser } from '../clients/clients.ts';
 import { carryOut, shortPath } from '../clients/settings-file.ts';
 import { describeError, exitCodes } from '../commands/command-options.ts';
 import { print, printJson } from '../output/output.ts';
@@ -18,6 +18,7 @@ import {
 import type { SetUpContext } from './dialog.ts';
 import { enginesHere, variablesOf } from './engines-here.ts';
 import { type Finished, finish } from './finish.ts';
+import { commitLine, planExclude } from './git-exclude.ts';
 import {
   type ClientPlan,
   changeOf,
@@ -44,7 +45,7 @@ export async function setUp(
   // Throws for a wrong name, before anything is written.
   if (flags.engine !== undefined) await toolOf(flags.engine, workspace);
   const isUnnamed = named.length === 0;
-  const shown = isUnnamed ? clients : named;
+  const shown = isUnnamed ? clientsFor(flags) : named;
   const isList = isUnnamed && !questions && !flags.yes;
   const variables =
     isList || isRemoval ? [] : await variablesFor(shown, context);
@@ -66,12 +67,17 @@ export async function setUp(
   const access = level && (await planAccess(workspace, level));
   // Read after the plans: a file that changes from here on is not replaced.
   const before = await currentTrust(workspace);
-  const files: Plan[] = [...plans, ...(access ? [access] : [])];
+  const exclude = planExclude(plans, workspace);
+  const files: Plan[] = [...plans, access, exclude].filter(
+    (plan) => plan !== undefined
+  );
   for (const one of files) await showPlan(one, context);
   if (plans.some(({ edit }) => hasEntry(edit))) {
     const isPlanned = access !== undefined && 'change' in access.edit;
     const ceiling = isPlanned ? level : (await ceilingIn(workspace)).ceiling;
-    screen.report(await grantsLine(plans, ceiling));
+    screen.report(await grantsLine(plans, ceiling, flags.user));
+    const commit = commitLine(plans, workspace);
+    if (commit) screen.report(commit);
   }
   const written = await write(files, context);
   if (written && !isRemoval) await updateTrust(before, written, context);
@@ -81,6 +87,10 @@ export async function setUp(
   if (finished.code !== exitCodes.done) return finished.code;
   const isWhole = !files.some((one) => needsHand(one, flags));
   return isWhole && written !== undefined ? exitCodes.done : exitCodes.error;
+}
+
+function clientsFor({ user }: SetUpContext['flags']): readonly Client[] {
+  return user ? clients.flatMap((one) => forUser(one) ?? []) : clients;
 }
 
 /** What ready engines need, if one of the clients keeps variables back. */
