@@ -1,8 +1,10 @@
+import { isAbsolute, join } from 'node:path';
 import type {
   Access,
   CliEngine,
   Failure,
   FailureCode,
+  OwnConfiguration,
   Reply
 } from '../src/plugin/plugin.ts';
 import { connect, interactive, tools } from './claude-worker.ts';
@@ -21,11 +23,24 @@ import {
   tokens,
   toolCall
 } from './shared/json-fields.ts';
+import { parsedSettings } from './shared/user-settings.ts';
+
+type Environment = NonNullable<CliEngine['env']>;
 
 const vertex = [
   ...['ANTHROPIC_VERTEX_*', 'CLOUD_ML_REGION', 'VERTEX_REGION_*'],
   ...['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_PROJECT']
 ];
+
+/** Variables of clouds, each with the switch that Claude Code has for it. */
+const clouds: NonNullable<Environment['keepIf']> = {
+  CLAUDE_CODE_USE_BEDROCK: ['AWS_*', 'ANTHROPIC_BEDROCK_*'],
+  CLAUDE_CODE_USE_MANTLE: ['AWS_*', 'ANTHROPIC_BEDROCK_*'],
+  CLAUDE_CODE_USE_ANTHROPIC_AWS: ['AWS_*', 'ANTHROPIC_AWS_*'],
+  CLAUDE_CODE_USE_VERTEX: vertex,
+  CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD: [...vertex, 'GOOGLE_CLOUD_*'],
+  CLAUDE_CODE_USE_FOUNDRY: ['ANTHROPIC_FOUNDRY_*', 'AZURE_*']
+};
 
 /** Matches `pytest` and `test_utils.py`, but not `latest contest`. */
 const speaksOfTests =
@@ -75,14 +90,8 @@ export default {
       CLAUDE_CODE_SKIP_* CLAUDE_CODE_USE_* CLAUDE_CONFIG_DIR DISABLE_*
       ENABLE_TOOL_SEARCH MAX_THINKING_TOKENS MCP_TIMEOUT
       MCP_TOOL_TIMEOUT`.split(/\s+/),
-    keepIf: {
-      CLAUDE_CODE_USE_BEDROCK: ['AWS_*', 'ANTHROPIC_BEDROCK_*'],
-      CLAUDE_CODE_USE_MANTLE: ['AWS_*', 'ANTHROPIC_BEDROCK_*'],
-      CLAUDE_CODE_USE_ANTHROPIC_AWS: ['AWS_*', 'ANTHROPIC_AWS_*'],
-      CLAUDE_CODE_USE_VERTEX: vertex,
-      CLAUDE_CODE_USE_ANTHROPIC_GOOGLE_CLOUD: [...vertex, 'GOOGLE_CLOUD_*'],
-      CLAUDE_CODE_USE_FOUNDRY: ['ANTHROPIC_FOUNDRY_*', 'AZURE_*']
-    },
+    keepIf: clouds,
+    named: switchedOn,
     set: ({ access, asRoot, baseUrl }) => ({
       // Its default of ten retries takes minutes of silence. `set` overrides
       // `keep`, so the user's own value is read here.
@@ -118,6 +127,19 @@ export default {
     loginHint: 'Run "claude auth login", or set ANTHROPIC_API_KEY.'
   }
 } satisfies CliEngine;
+
+/** Claude Code also takes its switches from `env` of the user's settings. */
+function switchedOn({ environment, read }: OwnConfiguration): string[] {
+  const { HOME = '', CLAUDE_CONFIG_DIR = join(HOME, '.claude') } = environment;
+  if (!isAbsolute(CLAUDE_CONFIG_DIR)) return [];
+  const settings = parsedSettings(
+    read(join(CLAUDE_CONFIG_DIR, 'settings.json'))
+  );
+  const { env } = settings;
+  return Object.entries(clouds).flatMap(([name, patterns]) =>
+    /^(1|true|yes|on)$/i.test(String(record(env)[name])) ? patterns : []
+  );
+}
 
 function permissions(access: Access): string[] {
   if (access === 'full') return ['--dangerously-skip-permissions'];

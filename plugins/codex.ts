@@ -6,6 +6,7 @@ import type {
 } from '../src/plugin/plugin.ts';
 import { connect, interactive, sandbox, setting } from './codex-worker.ts';
 import { briefedPrompt, briefsByPrompt } from './shared/brief.ts';
+import { chosenProvider, namedVariables } from './shared/codex-config.ts';
 import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
 import {
   count,
@@ -69,7 +70,8 @@ export default {
       'AZURE_OPENAI_*',
       'OPENAI_*',
       'OPENROUTER_API_KEY'
-    ]
+    ],
+    named: namedVariables
   },
 
   read(reply, event) {
@@ -110,6 +112,7 @@ export default {
         return loggedIn ? 'logged in' : 'unknown';
       }
     },
+    provider: chosenProvider,
     loginHint: 'Run "codex login", or set CODEX_API_KEY.'
   }
 } satisfies CliEngine;

@@ -8,13 +8,22 @@ export function changedSettings(
   settings: string | undefined,
   change: (settings: Fields) => Fields
 ): string {
-  let known: unknown = {};
+  const known = parsedOrUndefined(settings);
+  return known ? JSON.stringify(change(known)) : (settings ?? '');
+}
+
+/** A user's settings; empty when the text cannot be parsed. */
+export function parsedSettings(settings: string | undefined): Fields {
+  return parsedOrUndefined(settings) ?? {};
+}
+
+function parsedOrUndefined(settings: string | undefined): Fields | undefined {
+  if (!settings?.trim()) return {};
   try {
-    if (settings?.trim()) known = JSON.parse(withoutComments(settings));
+    return record(JSON.parse(withoutComments(settings)));
   } catch {
-    return settings ?? '';
+    return undefined;
   }
-  return JSON.stringify(change(record(known)));
 }
 
 function withoutComments(json: string): string {

@@ -18,6 +18,7 @@ import { CouncilStore, ownerLiveness } from '../core/council/council-store.ts';
 import { Summons } from '../core/council/summons.ts';
 import type { ApiKeys } from '../core/engines/api/api-keys.ts';
 import type { EngineRegistry } from '../core/engines/engine-registry.ts';
+import { namedBy } from '../core/engines/environment.ts';
 import {
   programAt,
   readerOf
@@ -57,7 +58,7 @@ import { wireOrchestrator, workersAtWork } from './wiring-orchestrator.ts';
 /** Creates and connects all parts for one workspace; starts nothing. */
 export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const paths = pathsOf(config.workspace, config.home);
-  const secrets = configuredSecrets(config);
+  const secrets = configuredSecrets(config, registry);
   const redact = createRedactor(() => [...secrets(), ...keys.secrets()]);
   let known: RecordIdentity | undefined;
   const store = new RunStore(paths.record, paths.views.agents, () => {
@@ -303,7 +304,10 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
 }
 
 /** Secrets of the engines' settings, also of settings that were replaced. */
-function configuredSecrets(config: Config): () => Iterable<string> {
+function configuredSecrets(
+  config: Config,
+  registry: EngineRegistry
+): () => Iterable<string> {
   const secrets = new Set(secretsIn(process.env));
   let known: Config['engines'] | undefined;
   return () => {
@@ -315,6 +319,12 @@ function configuredSecrets(config: Config): () => Iterable<string> {
         ...passedSecrets(passEnv, process.env)
       ])
         secrets.add(secret);
+    for (const engine of registry.all()) {
+      const named =
+        engine.kind === 'cli' ? namedBy(engine.env ?? {}, process.env) : [];
+      for (const secret of passedSecrets(named, process.env))
+        secrets.add(secret);
+    }
     return secrets;
   };
 }

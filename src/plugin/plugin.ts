@@ -153,12 +153,13 @@ export interface CliEngine extends EngineBasics {
     /** Names passed on when they are set; a trailing `*` matches a prefix. */
     keep?: string[];
     /**
-     * Switch → names passed on, with the switch, only while it is set to `1`,
-     * `true`, `yes` or `on`: such as the credentials of a cloud. It takes
-     * precedence over a prefix in `keep`.
+     * Switch → names passed on with it while it is `1`, `true`, `yes` or `on`,
+     * such as credentials of a cloud. Precedes a prefix in `keep`.
      */
     keepIf?: Record<string, string[]>;
-    /** Names removed after `keep` and `keepIf`. */
+    /** Further names, out of the user's configuration of the program. Pure. */
+    named?: (own: OwnConfiguration) => string[];
+    /** Names removed after the others. */
     drop?: string[];
     /** Variables set for this run. */
     set?: (request: EngineRequest) => Record<string, string>;
@@ -214,14 +215,9 @@ export interface CliEngine extends EngineBasics {
     /** Flags that work although no help text lists them. */
     unlisted?: string[];
     /** Arguments that print the login state, and how to read it. */
-    login?: {
-      args: string[];
-      read: (output: {
-        exitCode: number;
-        stdout: string;
-        stderr: string;
-      }) => 'logged in' | 'not logged in' | 'unknown';
-    };
+    login?: { args: string[]; read: (output: ProbeOutput) => LoginState };
+    /** A selected provider whose key, if it has one, counts as login. Pure. */
+    provider?: (own: OwnConfiguration) => OwnProvider | undefined;
     /** What the user does to log in. */
     loginHint?: string;
   };
@@ -280,6 +276,14 @@ export interface Surroundings {
   read: (path: string) => string | undefined;
 }
 
+type ProbeOutput = { exitCode: number; stdout: string; stderr: string };
+type LoginState = 'logged in' | 'not logged in' | 'unknown';
+/** A provider in the user's configuration; `keyName`: its key's variable. */
+type OwnProvider = { name: string; keyName?: string };
+
+/** Where a plugin reads the user's own configuration of a program. */
+export type OwnConfiguration = Pick<Surroundings, 'environment' | 'read'>;
+
 /** A program in a terminal. */
 export interface Interactive {
   /** The arguments, with the prompt among them unless it is typed. Pure. */
@@ -332,10 +336,7 @@ export interface ApiEngine extends EngineBasics {
   keyNames: string[];
   /** Where to get a key. */
   keyUrl?: string;
-  /**
-   * The provider's id in @pydantic/genai-prices, to compute costs. Without it,
-   * costs come from the reply or from the configuration's `prices`.
-   */
+  /** Id in @pydantic/genai-prices; else the reply or `prices` gives costs. */
   prices?: string;
   /**
    * Sends one request. A rejected promise is a failed run: the host reads

@@ -1,5 +1,6 @@
 /**
- * The settings in TOML of the simple kind that clients have: tables, and keys
+ * The settings in TOML of the simple kind that clients have: tables, and keys,
+ * plain or dotted,
  * with strings, numbers, booleans and lists of them on one line, which JSON
  * writes in the same way.
  * @throws where a line is anything else
@@ -11,7 +12,7 @@ export function tomlTables(text: string): Map<string, Record<string, unknown>> {
     const row = line.trim();
     if (row === '' || row.startsWith('#')) continue;
     const [, name] = /^\[([\w."@-]+)\]$/.exec(row) ?? [];
-    const [, key, value] = /^([\w-]+)\s*=\s*(.+)$/.exec(row) ?? [];
+    const [, key, value] = /^([\w.-]+)\s*=\s*(.+)$/.exec(row) ?? [];
     if (name !== undefined) {
       if (tables.has(name)) throw new Error(`[${name}] is there twice`);
       table = name;

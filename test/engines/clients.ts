@@ -56,7 +56,13 @@ export const codexClient: Client = {
   cli: codex,
   nameOf: (tool) => `mcp__agents/${tool}`,
   config: { file: '.codex/config.toml', in: 'home' },
-  example: (args) => documentedConfig('Codex', 'toml', args),
+  // `codex exec` can ask no one, and refuses a tool that needs approval.
+  example: (args) =>
+    replaced(
+      documentedConfig('Codex', 'toml', args),
+      /default_tools_approval_mode = "prompt"/g,
+      'default_tools_approval_mode = "approve"'
+    ),
   impatient: (example, seconds) =>
     replaced(
       example,

@@ -106,7 +106,13 @@ export const terminalClients: TerminalClient[] = [
       }
     ],
     ready: /Ask Codex to do anything/,
-    approvals: [],
+    approvals: [
+      {
+        title: 'whether it may call `spawn_codex`',
+        shows: /Allow the agents MCP server to run tool "spawn_codex"\?/,
+        choose: /1\. Allow/
+      }
+    ],
     engineEnv: codex.login
   },
   {

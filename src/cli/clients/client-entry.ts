@@ -26,14 +26,16 @@ export type Edit =
  * an entry starts another copy of troupe, replaces only its command and
  * arguments.
  * @param text undefined when there is no file
+ * @param variables names that the client is to hand on
  */
 export async function withEntry(
   text: string | undefined,
   client: Client,
-  launch: Launch
+  launch: Launch,
+  variables: string[] = []
 ): Promise<Edit> {
   const format = await formatOf(client);
-  const wanted = client.entry(launch);
+  const wanted = client.entry(launch, variables);
   const byHand = (problem: string): Edit => ({
     problem,
     entry: format.render(wanted)
@@ -58,9 +60,10 @@ export async function withEntry(
 /** The text of the entry, for a user who edits the file. */
 export async function entryText(
   client: Client,
-  launch: Launch
+  launch: Launch,
+  variables: string[]
 ): Promise<string> {
-  return (await formatOf(client)).render(client.entry(launch));
+  return (await formatOf(client)).render(client.entry(launch, variables));
 }
 
 /** Removes the server from the text of a client's file and keeps the rest. */

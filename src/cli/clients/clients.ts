@@ -11,9 +11,15 @@ export interface Client {
   name: string;
   label: string;
   file: (workspace: string, home: string) => string;
+  /**
+   * The file that holds for all projects of the user, where it is another one;
+   * absent where there is none.
+   */
+  userFile?: (home: string, environment: NodeJS.ProcessEnv) => string;
   /** The key of the servers in a JSON file; absent for a TOML file. */
   key?: string;
-  entry: (launch: Launch) => Record<string, unknown>;
+  /** @param variables names that the client is to hand on */
+  entry: (launch: Launch, variables: string[]) => Record<string, unknown>;
   /** One of these programs on PATH shows that the client is installed. */
   programs: string[];
   /** Folders and files that also show this, relative to HOME or absolute. */
@@ -22,9 +28,25 @@ export interface Client {
   localTraces: string[];
   /** Which variables of the client's environment a server gets. */
   passes: 'all' | 'no keys' | 'little';
+  /** The key of the entry that names further variables, if there is one. */
+  handsOnBy?: string;
+  /** What an entry lets the client call without asking; absent: nothing. */
+  grants?: (entry: Entry) => string;
   /** The next step of the user in the client. */
   note: string;
 }
+
+/** The tools with a `readOnlyHint`; tools.test.ts compares. */
+export const lookingTools = [
+  ...['list', 'result', 'wait_for_agents', 'list_roles'],
+  ...['agent_list', 'agent_get', 'events_read']
+];
+
+/** Logins, and where panes of workers open: set or not. */
+const usualVariables = [
+  ...['ANTHROPIC_API_KEY', 'CODEX_API_KEY', 'CODEX_HOME'],
+  ...['TMUX', 'TMUX_PANE']
+];
 
 const stdio = (launch: Launch) => ({ type: 'stdio', ...launch });
 
@@ -34,6 +56,8 @@ export const clients: readonly Client[] = [
     name: 'claude',
     label: 'Claude Code',
     file: (workspace) => join(workspace, '.mcp.json'),
+    userFile: (home, { CLAUDE_CONFIG_DIR: directory }) =>
+      join(directory || home, '.claude.json'),
     key: 'mcpServers',
     entry: stdio,
     programs: ['claude'],
@@ -46,38 +70,57 @@ export const clients: readonly Client[] = [
     name: 'codex',
     label: 'Codex',
     file: (workspace) => join(workspace, '.codex', 'config.toml'),
-    entry: (launch) => ({
+    userFile: (home, { CODEX_HOME: directory }) =>
+      join(directory || join(home, '.codex'), 'config.toml'),
+    entry: (launch, variables) => ({
       ...launch,
-      env_vars: [
-        ...['ANTHROPIC_API_KEY', 'CODEX_API_KEY', 'CODEX_HOME'],
-        ...['TMUX', 'TMUX_PANE']
-      ],
+      env_vars: [...new Set([...usualVariables, ...variables])],
       startup_timeout_sec: 20,
       tool_timeout_sec: 600,
-      default_tools_approval_mode: 'approve'
+      default_tools_approval_mode: 'prompt',
+      tools: Object.fromEntries(
+        lookingTools.map((tool) => [tool, { approval_mode: 'approve' }])
+      )
     }),
     programs: ['codex'],
     traces: ['.codex'],
     localTraces: ['.codex'],
     passes: 'little',
+    handsOnBy: 'env_vars',
+    grants: ({ default_tools_approval_mode: mode }) =>
+      mode === 'approve'
+        ? 'Codex calls every tool without asking, since its entry says default_tools_approval_mode = "approve"'
+        : `Codex calls ${lookingTools.join(', ')} without asking, and asks before any other tool`,
     note: 'it reads the file in projects that you trust, for which it asks when you start it here'
   },
   {
     name: 'gemini-cli',
     label: 'Gemini CLI',
     file: (workspace) => join(workspace, '.gemini', 'settings.json'),
+    userFile: (home) => join(home, '.gemini', 'settings.json'),
     key: 'mcpServers',
-    entry: (launch) => ({ ...launch, timeout: 600_000 }),
+    // Gemini CLI puts in the value when it starts the server.
+    entry: (launch, variables) => ({
+      ...launch,
+      ...(variables.length === 0
+        ? {}
+        : {
+            env: Object.fromEntries(variables.map((name) => [name, `$${name}`]))
+          }),
+      timeout: 600_000
+    }),
     programs: ['gemini'],
     traces: ['.gemini'],
     localTraces: ['.gemini'],
     passes: 'no keys',
+    handsOnBy: 'env',
     note: 'it reads the file in folders that you trust, for which it asks when you start it here'
   },
   {
     name: 'copilot',
     label: 'Copilot CLI',
     file: (_, home) => join(home, '.copilot', 'mcp-config.json'),
+    userFile: (home) => join(home, '.copilot', 'mcp-config.json'),
     key: 'mcpServers',
     entry: (launch) => ({ type: 'local', ...launch, tools: ['*'] }),
     programs: ['copilot'],
@@ -90,6 +133,7 @@ export const clients: readonly Client[] = [
     name: 'cursor',
     label: 'Cursor',
     file: (workspace) => join(workspace, '.cursor', 'mcp.json'),
+    userFile: (home) => join(home, '.cursor', 'mcp.json'),
     key: 'mcpServers',
     entry: (launch) => ({ ...launch }),
     programs: ['cursor', 'cursor-agent'],
@@ -117,6 +161,18 @@ export const clients: readonly Client[] = [
     note: 'it asks whether you trust the server when it first starts it'
   }
 ];
+
+/** The client with its file for all projects; undefined where it has none. */
+export function forUser(client: Client): Client | undefined {
+  const { userFile, name, note } = client;
+  return (
+    userFile && {
+      ...client,
+      file: (_, home) => userFile(home, process.env),
+      note: name === 'cursor' ? note : 'it has the server in all projects'
+    }
+  );
+}
 
 /** Reads and edits the entry in a file of one format. */
 export interface EntryFormat {

@@ -134,18 +134,21 @@ function lineAt(text: string, start: number): string {
 }
 
 function tomlOf(entry: Entry): string[] {
-  const lines = Object.entries(entry).map(
-    ([name, value]) => `${name} = ${tomlValue(value)}`
+  return [table, ...linesFor(entry)];
+}
+
+/** A line for each value; an object inside becomes dotted keys. */
+function linesFor(object: Entry, prefix = ''): string[] {
+  return Object.entries(object).flatMap(([name, value]) =>
+    isObject(value)
+      ? linesFor(value, `${prefix}${name}.`)
+      : [`${prefix}${name} = ${tomlValue(value)}`]
   );
-  return [table, ...lines];
 }
 
 /** Strings and numbers of JSON are valid in TOML. */
 function tomlValue(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(tomlValue).join(', ')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const parts = Object.entries(value).map(
-    ([name, inner]) => `${JSON.stringify(name)} = ${tomlValue(inner)}`
-  );
-  return `{ ${parts.join(', ')} }`;
+  return Array.isArray(value)
+    ? `[${value.map(tomlValue).join(', ')}]`
+    : JSON.stringify(value);
 }

@@ -67,9 +67,11 @@ export function startsThisTroupe(entry: Record<string, unknown>): boolean {
   const isOurs = [ours.command, ...ours.args].every(
     (word, at) => words[at] === word
   );
-  const names = isObject(env) ? Object.keys(env) : [];
-  const isHarmless = names.every((name) =>
-    /^TROUPE_(?!(CONFIG|HOME|TRUST)$)|(KEY|TOKEN)$/.test(name)
+  // A value like $NAME hands on the user's own variable of that name.
+  const isHarmless = Object.entries(isObject(env) ? env : {}).every(
+    ([name, value]) =>
+      value === `$${name}` ||
+      /^TROUPE_(?!(CONFIG|HOME|TRUST)$)|(KEY|TOKEN)$/.test(name)
   );
   const hasConfig = words.some((word) => /^--(config|trust)\b/.test(word));
   return isOurs && isHarmless && !hasConfig && cwd === undefined;

@@ -1,11 +1,14 @@
 import { tmpdir } from 'node:os';
 import {
   enforcementOf,
+  labelOf,
   type Replaced
 } from '../../core/engines/engine-registry.ts';
 import {
   childEnvironment,
-  inheritedVariables
+  inheritedVariables,
+  namedBy,
+  ownConfiguration
 } from '../../core/engines/environment.ts';
 import { EngineFault } from '../../core/engines/failures.ts';
 import type { Host } from '../../host/host.ts';
@@ -27,7 +30,7 @@ import {
 } from './version-check.ts';
 
 /** The facts about an engine that need no start of its program. */
-export function factsOf(host: Host, engine: Engine): EngineFacts {
+function factsOf(host: Host, engine: Engine): EngineFacts {
   const { registry, processes } = host;
   const isCli = engine.kind === 'cli';
   const command = isCli ? registry.commandOf(engine) : null;
@@ -71,8 +74,12 @@ function visibleKeys(host: Host, engine: Engine): EngineFacts['keys'] {
     return key ? [{ name: key.name, from: key.from }] : [];
   }
   const settings = host.registry.settingsOf(engine.name);
+  const named = namedBy(engine.env ?? {}, { ...process.env, ...settings.env });
   return Object.entries(inheritedVariables(engine.env, settings))
-    .filter(([name, value]) => value !== '' && secretName.test(name))
+    .filter(
+      ([name, value]) =>
+        value !== '' && (secretName.test(name) || named.includes(name))
+    )
     .map(([name]) => ({ name, from: 'environment' }));
 }
 
@@ -92,7 +99,18 @@ export function describeAccess({ access }: EngineFacts): string {
   return asked.length === 3 ? 'asked' : `${asked.join(', ')} asked`;
 }
 
-/** Checks an engine without asking a model. */
+/** `yes`, or in a few words what keeps the engine from working. */
+export function describeReadiness(check: EngineCheck): string {
+  const { ready, kind, available, login } = check;
+  if (ready) return 'yes';
+  if (!available) return kind === 'cli' ? 'not installed' : 'no key';
+  return login === 'not logged in' ? login : 'see doctor';
+}
+
+/**
+ * Whether an engine can work, without asking a model. `engines`, `doctor` and
+ * `init` all say what this returns.
+ */
 export async function checkEngine(
   host: Host,
   engine: Engine
@@ -161,14 +179,20 @@ async function checkProgram(
   const printed =
     answer?.exitCode === 0 ? versionIn(answer, engine) : undefined;
   const tested = driftOf(engine, printed?.release, await help);
-  const login = (loginAnswer && loginProbe?.read(loginAnswer)) ?? 'unknown';
+  const provider = engine.probe?.provider?.(ownConfiguration(environment));
+  const login = provider
+    ? loginAt(provider, environment)
+    : ((loginAnswer && loginProbe?.read(loginAnswer)) ?? 'unknown');
   // Some programs work with a key from the environment that they do not report.
-  const mayLogIn = login !== 'not logged in' || facts.keys.length > 0;
+  const mayLogIn =
+    login !== 'not logged in' || (!provider && facts.keys.length > 0);
   const versionWorks = version === undefined || answer?.exitCode === 0;
   const ready = versionWorks && mayLogIn && !tested?.gone?.length;
   const next = () =>
     (version && failureStep(answer, path)) ??
     driftStep(engine, tested, isPlugin ? 'the plugin' : 'troupe') ??
+    (provider &&
+      `Set ${provider.keyName}, which ${labelOf(engine)}'s own configuration names for its provider ${provider.name}.`) ??
     loginHint ??
     'Log in with the program itself.';
   return {
@@ -178,6 +202,16 @@ async function checkProgram(
     ready,
     next: ready ? null : next()
   };
+}
+
+/** Whether the key of a provider is there, if it needs one. */
+function loginAt(
+  { keyName }: { keyName?: string },
+  environment: Record<string, string>
+): 'logged in' | 'not logged in' {
+  return keyName === undefined || environment[keyName]
+    ? 'logged in'
+    : 'not logged in';
 }
 
 /** Starts the program at most once for the same arguments. */

@@ -28,11 +28,11 @@ async function textFor(level: 'read' | 'write' | 'full') {
   return edit && 'change' in edit ? edit.text : undefined;
 }
 
-test('without a configuration, a ceiling below full makes one', async () => {
+test('without a configuration, each ceiling makes one, so that full stays chosen', async () => {
   const file = join(workspace.path, 'troupe.config.json');
   expect(await plan('read')).toMatchObject({ file, before: undefined });
   expect(await textFor('read')).toBe('{\n  "maxAccess": "read"\n}\n');
-  expect(await plan('full')).toBeUndefined();
+  expect(await textFor('full')).toBe('{\n  "maxAccess": "full"\n}\n');
 });
 
 test('a ceiling that applies already is not planned', async () => {

@@ -3,16 +3,44 @@ import { trustCheckOf } from '../../config/config.ts';
 import { isObject } from '../../config/overrides.ts';
 import { messageOf } from '../../core/errors.ts';
 import type { Access } from '../../plugin/plugin.ts';
+import { entryIn } from '../clients/client-entry.ts';
 import { replaceNode, rootOf, withProperty } from '../clients/json-format.ts';
 import { isReadOnly, settingsIn } from '../clients/settings-file.ts';
-import type { Plan } from './plan.ts';
+import type { ClientPlan, Plan } from './plan.ts';
 
 /** The access levels that `init` offers, each with the text that it shows. */
 export const accessLevels: { level: Access; means: string }[] = [
   { level: 'write', means: 'read, and change files of this project' },
   { level: 'read', means: 'look at this project, and change nothing' },
-  { level: 'full', means: 'anything you may do yourself, commands included' }
+  { level: 'full', means: 'do anything you may do, commands included' }
 ];
+
+/** Says in one line what the files allow once they are written. */
+export async function grantsLine(
+  plans: ClientPlan[],
+  ceiling: unknown,
+  isForUser = false
+): Promise<string> {
+  const { means } = accessLevels.find(
+    ({ level }) => level === (ceiling ?? 'full')
+  ) ?? { means: 'do what the server allows' };
+  const from =
+    ceiling === undefined
+      ? 'maxAccess is not set'
+      : `maxAccess ${JSON.stringify(ceiling)}`;
+  const asking = await Promise.all(
+    plans.map(async ({ client, before, edit }) => {
+      const text = 'change' in edit ? edit.text : before;
+      const entry = await entryIn(text, client);
+      return entry && client.grants ? [client.grants(entry)] : [];
+    })
+  );
+  const agents = `Agents may ${means} (${from})`;
+  const elsewhere = isForUser
+    ? ['In a project without maxAccess they may do anything you may do']
+    : [];
+  return `${[agents, ...elsewhere, ...asking.flat()].join('. ')}.`;
+}
 
 /**
  * Returns the configuration file of a workspace and its `maxAccess`. A
@@ -30,15 +58,18 @@ export async function ceilingIn(
   return { file: code?.files[0] };
 }
 
+/** The ceiling that `init` sets unless the user chooses another one. */
+export const usualLevel: Access = 'write';
+
 /**
- * Plans to write `maxAccess` to the configuration. Returns undefined when the
- * level already applies; the default is `full`.
+ * Plans to write `maxAccess` to the configuration. Returns undefined when it
+ * has that level. `full` is written, too: the next `init` keeps it.
  */
 export async function planAccess(
   workspace: string,
   level: Access
 ): Promise<Plan | undefined> {
-  const { file = join(workspace, 'troupe.config.json'), ceiling = 'full' } =
+  const { file = join(workspace, 'troupe.config.json'), ceiling } =
     await ceilingIn(workspace);
   if (ceiling === level) return undefined;
   const label = `Ceiling for every agent, "${level}"`;

@@ -4,7 +4,8 @@ import type { Client } from '../clients/clients.ts';
 import type { JsonFlag } from '../commands/command-options.ts';
 import { colorsFor, print, printWords, report } from '../output/output.ts';
 import { wrappedLines } from '../output/text.ts';
-import { accessLevels } from './access-plan.ts';
+import { accessLevels, usualLevel } from './access-plan.ts';
+import type { EngineHere } from './engines-here.ts';
 import { type ClientPlan, stateOf } from './plan.ts';
 
 type Clack = typeof import('@clack/prompts');
@@ -13,6 +14,8 @@ export interface SetUpFlags extends JsonFlag {
   dryRun?: boolean;
   yes?: boolean;
   remove?: boolean;
+  /** For all projects of the user. */
+  user?: boolean;
   access?: Access;
   engine?: string;
   /** False with --no-check. */
@@ -23,6 +26,8 @@ export interface SetUpContext {
   workspace: string;
   flags: SetUpFlags;
   screen: Screen;
+  /** The engines as this shell sees them; checked at the first call. */
+  engines: () => Promise<EngineHere[]>;
   /** Absent in a pipe and with --yes. */
   questions?: Questions | undefined;
 }
@@ -76,14 +81,13 @@ export function questionsOf(clack: Clack): Questions {
     access: async () =>
       answered(
         await clack.select({
-          message:
-            'What may agents do in this project? Unless it is set, it is full.',
+          message: 'What may agents do in this project?',
           options: accessLevels.map(({ level, means }) => ({
             value: level,
             label: `${level.padEnd(6)} ${means}`,
-            ...(level === 'write' ? { hint: 'recommended' } : {})
+            ...(level === usualLevel ? { hint: 'default' } : {})
           })),
-          initialValue: 'write'
+          initialValue: usualLevel
         })
       ),
     write: async (files, isRemoval) =>

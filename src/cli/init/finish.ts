@@ -5,9 +5,10 @@ import { exitCodes } from '../commands/command-options.ts';
 import type { FirstTask } from '../json/setup-documents.ts';
 import { catchInterruption } from '../process/process-end.ts';
 import type { SetUpContext } from './dialog.ts';
+import { handOnStep, readinessFrom } from './engines-here.ts';
 import type { ClientPlan } from './plan.ts';
 import { checkServer, type ServerCheck, type Start } from './server-check.ts';
-import { readyEngines, tryOut } from './try-out.ts';
+import { tryOut } from './try-out.ts';
 
 /** The results of the server checks and of the first task. */
 export interface Finished {
@@ -56,6 +57,7 @@ export async function finish(
       screen.good(
         `${label}: starts in ${milliseconds} ms, ${tools.length} tools`
       );
+      await reportReadiness(start, context);
     } else {
       screen.warn(`${label}: ${check.problem} ${check.next}`);
       screen.report(
@@ -93,6 +95,20 @@ export async function finish(
   };
 }
 
+async function reportReadiness(
+  start: Start,
+  { screen, engines }: SetUpContext
+): Promise<void> {
+  const { client } = start;
+  const readiness = await screen.during(
+    `looking which engines are ready from ${client.label}`,
+    async () => readinessFrom(start, await engines())
+  );
+  if (!readiness) return;
+  if (readiness.isWhole) screen.report(readiness.line);
+  else screen.warn(`${readiness.line}; ${handOnStep(client)}`);
+}
+
 /**
  * Reads the entry from the file, because the user may have extended it.
  * Returns undefined when the file has no entry that starts troupe.
@@ -116,14 +132,16 @@ async function startOf(
  */
 async function engineFor(
   hasWritten: boolean,
-  { workspace, flags, screen, questions }: SetUpContext
+  { flags, screen, questions, engines }: SetUpContext
 ): Promise<string | undefined> {
   if (flags.engine !== undefined) return flags.engine;
   if (!questions) return hasWritten ? 'rehearsal' : undefined;
-  const ready = await screen.during('looking which engines are ready', () =>
-    readyEngines(workspace)
+  const found = await screen.during('looking which engines are ready', engines);
+  const ready = found.filter(
+    ({ check: { kind, name, ready } }) =>
+      kind === 'cli' && name !== 'rehearsal' && ready
   );
-  return questions.engine(ready);
+  return questions.engine(ready.map(({ check }) => check.name));
 }
 
 interface FirstTaskResult {

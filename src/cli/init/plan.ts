@@ -34,7 +34,8 @@ export interface ClientPlan extends Plan {
 export async function planFor(
   client: Client,
   workspace: string,
-  isRemoval: boolean
+  isRemoval: boolean,
+  variables: string[] = []
 ): Promise<ClientPlan> {
   const file = client.file(workspace, homedir());
   const facts = {
@@ -45,14 +46,14 @@ export async function planFor(
   };
   const launch = troupeLaunch();
   const byHand = async (problem: string): Promise<ClientPlan> => {
-    const entry = isRemoval ? '' : await entryText(client, launch);
+    const entry = isRemoval ? '' : await entryText(client, launch, variables);
     return { ...facts, before: undefined, edit: { problem, entry } };
   };
   try {
     const before = settingsIn(file, workspace);
     const edit = isRemoval
       ? await withoutEntry(before, client)
-      : await withEntry(before, client, launch);
+      : await withEntry(before, client, launch, variables);
     return 'change' in edit && isReadOnly(file)
       ? byHand('is read-only')
       : { ...facts, before, edit };
@@ -63,6 +64,13 @@ export async function planFor(
 
 export function changeOf({ file, before, edit }: Plan): Change[] {
   return 'change' in edit ? [{ file, before, text: edit.text }] : [];
+}
+
+/** Whether the file has an entry of ours after the edit. */
+export function hasEntry(edit: Edit): boolean {
+  return 'change' in edit
+    ? edit.change !== 'remove'
+    : 'stays' in edit && edit.stays === 'ours';
 }
 
 /** The state of an entry, as `init` shows it. */

@@ -1,19 +1,28 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { HostError } from '../../core/errors.ts';
+import { lazy } from '../../core/lazy.ts';
 import { pathsOf } from '../../core/paths/paths.ts';
 import type { Access } from '../../plugin/plugin.ts';
-import { type Client, clients } from '../clients/clients.ts';
+import { type Client, clients, forUser } from '../clients/clients.ts';
 import { carryOut, shortPath } from '../clients/settings-file.ts';
 import { describeError, exitCodes } from '../commands/command-options.ts';
 import { print, printJson } from '../output/output.ts';
 import { table } from '../output/table.ts';
-import { ceilingIn, planAccess } from './access-plan.ts';
+import {
+  ceilingIn,
+  grantsLine,
+  planAccess,
+  usualLevel
+} from './access-plan.ts';
 import type { SetUpContext } from './dialog.ts';
+import { enginesHere, variablesOf } from './engines-here.ts';
 import { type Finished, finish } from './finish.ts';
+import { commitLine, planExclude } from './git-exclude.ts';
 import {
   type ClientPlan,
   changeOf,
+  hasEntry,
   type Plan,
   planFor,
   stateOf
@@ -28,19 +37,22 @@ import { currentTrust, updateTrust } from './workspace-trust.ts';
  */
 export async function setUp(
   named: Client[],
-  context: SetUpContext
+  given: Omit<SetUpContext, 'engines'>
 ): Promise<number> {
-  const { workspace, flags, screen, questions } = context;
+  const { workspace, flags, screen, questions } = given;
+  const context = { ...given, engines: lazy(() => enginesHere(workspace)) };
   const isRemoval = flags.remove === true;
   // Throws for a wrong name, before anything is written.
   if (flags.engine !== undefined) await toolOf(flags.engine, workspace);
   const isUnnamed = named.length === 0;
+  const shown = isUnnamed ? clientsFor(flags) : named;
+  const isList = isUnnamed && !questions && !flags.yes;
+  const variables =
+    isList || isRemoval ? [] : await variablesFor(shown, context);
   const all = await Promise.all(
-    (isUnnamed ? clients : named).map((one) =>
-      planFor(one, workspace, isRemoval)
-    )
+    shown.map((one) => planFor(one, workspace, isRemoval, variables))
   );
-  if (isUnnamed && !questions && !flags.yes) return showAll(all, context);
+  if (isList) return showAll(all, context);
   const plans = isUnnamed ? await chosen(all, context) : all;
   if (plans.length === 0) {
     if (flags.json && !isRemoval) throw noClientFound;
@@ -51,12 +63,22 @@ export async function setUp(
     if (flags.json) await printJson(reportOf(workspace, []));
     return isRemoval ? exitCodes.done : exitCodes.error;
   }
-  const level = await levelOf(context);
+  const level = await levelOf(plans, context);
   const access = level && (await planAccess(workspace, level));
   // Read after the plans: a file that changes from here on is not replaced.
   const before = await currentTrust(workspace);
-  const files: Plan[] = [...plans, ...(access ? [access] : [])];
+  const exclude = planExclude(plans, workspace);
+  const files: Plan[] = [...plans, access, exclude].filter(
+    (plan) => plan !== undefined
+  );
   for (const one of files) await showPlan(one, context);
+  if (plans.some(({ edit }) => hasEntry(edit))) {
+    const isPlanned = access !== undefined && 'change' in access.edit;
+    const ceiling = isPlanned ? level : (await ceilingIn(workspace)).ceiling;
+    screen.report(await grantsLine(plans, ceiling, flags.user));
+    const commit = commitLine(plans, workspace);
+    if (commit) screen.report(commit);
+  }
   const written = await write(files, context);
   if (written && !isRemoval) await updateTrust(before, written, context);
   const finished = await tryServers(plans, written, context);
@@ -65,6 +87,29 @@ export async function setUp(
   if (finished.code !== exitCodes.done) return finished.code;
   const isWhole = !files.some((one) => needsHand(one, flags));
   return isWhole && written !== undefined ? exitCodes.done : exitCodes.error;
+}
+
+function clientsFor({ user }: SetUpContext['flags']): readonly Client[] {
+  return user ? clients.flatMap((one) => forUser(one) ?? []) : clients;
+}
+
+/** What ready engines need, if one of the clients keeps variables back. */
+async function variablesFor(
+  named: readonly Client[],
+  { screen, engines }: SetUpContext
+): Promise<string[]> {
+  if (!named.some(({ handsOnBy }) => handsOnBy !== undefined)) return [];
+  try {
+    const here = await screen.during(
+      'looking which engines are ready',
+      engines
+    );
+    return variablesOf(here);
+  } catch (error) {
+    // The check of the server reports an invalid configuration.
+    if (error instanceof HostError) return [];
+    throw error;
+  }
 }
 
 const noClientFound = new HostError(
@@ -119,15 +164,21 @@ async function chosen(
 }
 
 /**
- * The level of --access. Without that flag, `init` asks the user if the
- * configuration has no `maxAccess`.
+ * The level of --access. Without that flag a configured `maxAccess` stays; if
+ * there is none, the user is asked, or else gets the usual one.
  */
-async function levelOf(context: SetUpContext): Promise<Access | undefined> {
-  const { workspace, flags, questions } = context;
-  if (flags.remove || flags.access || flags.dryRun || !questions)
-    return flags.access;
+async function levelOf(
+  plans: ClientPlan[],
+  { workspace, flags, questions }: SetUpContext
+): Promise<Access | undefined> {
+  if (flags.remove || flags.access) return flags.access;
+  const mayWrite = questions !== undefined || flags.yes || flags.dryRun;
+  const isWanted = ({ edit }: ClientPlan) =>
+    mayWrite ? hasEntry(edit) : 'change' in edit;
+  if (!plans.some(isWanted)) return undefined;
   const { ceiling } = await ceilingIn(workspace);
-  return ceiling === undefined ? questions.access() : undefined;
+  if (ceiling !== undefined) return undefined;
+  return questions && !flags.dryRun ? questions.access() : usualLevel;
 }
 
 /** Returns the files that were written; undefined without consent. */

@@ -10,25 +10,9 @@ import {
 import { createHost, type Host } from '../../host/host.ts';
 import { toolNameOf } from '../../interfaces/mcp/tool/spawn-tool-name.ts';
 import { withHost } from '../commands/command-options.ts';
-import { checkEngine } from '../doctor/engine-check.ts';
 import type { FirstTask } from '../json/setup-documents.ts';
 import { type Start, startServer } from './server-check.ts';
 import type { StdioSession } from './stdio-session.ts';
-
-/**
- * The CLI engines, except `rehearsal`, that are installed and, as far as is
- * known, logged in.
- */
-export async function readyEngines(workspace: string): Promise<string[]> {
-  const host = await createHost(await loadConfig({ workspace }));
-  const engines = host.registry
-    .all()
-    .filter(({ kind, name }) => kind === 'cli' && name !== 'rehearsal');
-  const checks = await Promise.all(
-    engines.map((engine) => checkEngine(host, engine))
-  );
-  return checks.filter(({ ready }) => ready).map(({ name }) => name);
-}
 
 /**
  * The name of the tool that starts agents of an engine.

@@ -31,14 +31,6 @@ const engine = {
   pass_env: z.array(z.strictObject({ name: z.string(), is_set: z.boolean() }))
 };
 
-/** `engines`. */
-export const enginesDocument = z.strictObject({
-  engines: z.array(z.strictObject(engine)),
-  faults: z.array(pluginFault)
-});
-export type EnginesDocument = z.output<typeof enginesDocument>;
-export type EngineFacts = EnginesDocument['engines'][number];
-
 const role = {
   id: z.string(),
   name: z.string(),
@@ -89,6 +81,19 @@ const engineCheck = z.strictObject({
   next: textOrNull
 });
 
+export type EngineCheck = z.output<typeof engineCheck>;
+export type EngineFacts = Omit<
+  EngineCheck,
+  'version' | 'tested' | 'login' | 'ready' | 'next'
+>;
+
+/** `engines`. */
+export const enginesDocument = z.strictObject({
+  engines: z.array(engineCheck),
+  faults: z.array(pluginFault)
+});
+export type EnginesDocument = z.output<typeof enginesDocument>;
+
 /** `doctor`. */
 export const doctorDocument = z.strictObject({
   ok: z.boolean(),
@@ -128,7 +133,6 @@ export const doctorDocument = z.strictObject({
   next: z.array(z.string())
 });
 export type DoctorDocument = z.output<typeof doctorDocument>;
-export type EngineCheck = DoctorDocument['engines'][number];
 
 /** `config`. */
 export const configDocument = z.strictObject({

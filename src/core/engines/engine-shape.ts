@@ -162,6 +162,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
               keep: z.array(filled).optional(),
               keepIf: z.record(filled, z.array(filled)).optional(),
               drop: z.array(filled).optional(),
+              named: callable.optional(),
               set: callable.optional()
             })
             .optional(),
@@ -192,6 +193,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
               login: z
                 .looseObject({ args: z.array(word), read: callable })
                 .optional(),
+              provider: callable.optional(),
               loginHint: line.optional()
             })
             .optional()
@@ -234,6 +236,10 @@ function makeAnswers({ word, filled, line, seconds }: Words) {
     args,
     stdin: z.string(),
     'env.set': variables,
+    'env.named': args,
+    'probe.provider': nullToUndefined(
+      z.object({ name: line, keyName: nullToUndefined(line) })
+    ),
     connect: z.object({
       args,
       env: nullToUndefined(variables),

@@ -1,5 +1,11 @@
 import { delimiter, isAbsolute } from 'node:path';
-import type { CliEngine, EngineRequest } from '../../plugin/plugin.ts';
+import type {
+  CliEngine,
+  EngineRequest,
+  OwnConfiguration
+} from '../../plugin/plugin.ts';
+import { readIfExists } from '../state/files/atomic-file.ts';
+import { catchEngineFault } from './failures.ts';
 
 /**
  * Variables that any program may need. None of them identifies the session
@@ -65,15 +71,43 @@ export function inheritedVariables(
   from: Variables = process.env
 ): Record<string, string> {
   const kept = keepFilter(env, { ...from, ...configured });
+  const named = namedBy(env, { ...from, ...configured });
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(from)) {
     if (value === undefined) continue;
-    const isKept = passEnv.includes(name) || kept(name);
+    const isKept = passEnv.includes(name) || matches(name, named) || kept(name);
     const isAllowed = matches(name, allowed) && !matches(name, env.drop ?? []);
     if (isAllowed || (isKept && !isPlaceholder(value)))
       environment[name] = value;
   }
   return environment;
+}
+
+/** Where an engine reads the user's own configuration of its program. */
+export function ownConfiguration(environment: Variables): OwnConfiguration {
+  const read = (path: string) => {
+    try {
+      return readIfExists(path);
+    } catch {
+      return undefined;
+    }
+  };
+  return { environment, read };
+}
+
+/** The names that the user's own configuration of the program names. */
+export function namedBy(
+  { named, drop = [] }: NonNullable<CliEngine['env']>,
+  variables: Variables
+): string[] {
+  const own = ownConfiguration(variables);
+  const names = catchEngineFault(
+    () => named?.(own) ?? [],
+    () => []
+  );
+  return names.filter(
+    (name) => !name.startsWith('TROUPE_') && !matches(name, drop)
+  );
 }
 
 function keepFilter(

@@ -197,7 +197,7 @@ test('engines is a table of what can run', async () => {
   const { code, stdout } = await troupe(['engines']);
   expect(code).toBe(0);
   const rows = stdout.trimEnd().split('\n');
-  expect(rows[0]).toMatch(/^NAME +KIND +AVAILABLE +ACCESS +TOOL +MODELS$/);
+  expect(rows[0]).toMatch(/^NAME +KIND +READY +ACCESS +TOOL +MODELS$/);
   expect(stdout).toMatch(/^claude +cli +not installed +\S+ +spawn_claude/m);
   expect(stdout).toMatch(/^codex +cli +yes +\S+ +spawn_codex/m);
   expect(stdout).not.toContain('rehearsal');

@@ -25,12 +25,12 @@ const init = (args: string[], options?: CommandOptions) =>
   runCommand(workspace, ['init', ...args], options);
 
 test('each server is started as its client would, and the result is printed', async () => {
-  // Reports its arguments, then runs Node.
+  // Logs the starts of servers, then runs Node.
   const file = join(workspace.bin, 'node');
   const log = join(workspace.home, 'starts');
   writeFileSync(
     file,
-    `#!/bin/sh\n{ pwd; env; echo ==; } >> '${log}'\nexec '${process.execPath}' "$@"\n`
+    `#!/bin/sh\ncase "$*" in *mcp) { pwd; env; echo ==; } >> '${log}';; esac\nexec '${process.execPath}' "$@"\n`
   );
   chmodSync(file, 0o755);
   const env = { CODEX_API_KEY: 'k1', MY_TOKEN: 'k2', MY_NAME: 'x' };
@@ -93,7 +93,13 @@ test('with --json all of it is one document', async () => {
         }
       }
     ],
-    access: null,
+    access: {
+      file: join(workspace.path, 'troupe.config.json'),
+      state: null,
+      change: 'add',
+      problem: null,
+      written: true
+    },
     first_task: {
       engine: 'rehearsal',
       agent_id: expect.stringMatching(/^[0-9a-f]{8}$/),
@@ -162,7 +168,11 @@ test.each([
 test('Ctrl-C stops the agent of the first task, and nothing is left', async () => {
   workspace.program(
     'claude',
-    `require('node:fs').writeFileSync('${join(workspace.home, 'began')}', ''); setInterval(() => {}, 1000)`
+    // Whether it is ready is asked before, with other arguments.
+    `if (process.argv.includes('-p')) {
+      require('node:fs').writeFileSync('${join(workspace.home, 'began')}', '');
+      setInterval(() => {}, 1000);
+    }`
   );
   const args = ['init', 'codex', '--yes', '--engine', 'claude'];
   const command = startCommand(workspace, args);

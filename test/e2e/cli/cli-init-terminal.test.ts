@@ -41,7 +41,7 @@ testTmux(
     const levels = await answer('What may agents do', 'Enter');
     for (const level of ['write', 'read', 'full'])
       expect(levels).toMatch(new RegExp(`[●○] ${level} `));
-    expect(levels).toContain('Unless it is set, it is full.');
+    expect(levels).toContain('change files of this project (default)');
     const diff = await answer('Write these 3 files?', 'Enter');
     expect(diff).toContain('+ [mcp_servers.agents]');
     expect(diff).toContain('"maxAccess": "write"');
@@ -68,7 +68,7 @@ testTmux(
 testTmux('a person who does not want it has nothing written', async () => {
   screen.run('troupe init codex; echo "exit $?"');
   await answer('What may agents do', 'Down', 'Down', 'Enter');
-  await answer('Write this file?', 'Right', 'Enter');
+  await answer('Write these 2 files?', 'Right', 'Enter');
   await screen.shows('nothing was written', 'exit 1');
   expect(existsSync(pathOf('.codex'))).toBe(false);
 });

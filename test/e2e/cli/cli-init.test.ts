@@ -81,7 +81,9 @@ test('init --remove takes away all that init has put there, and nothing else', a
   expect(await init('--remove', '--yes')).toMatchObject({ code: 0 });
   expect(textOf(pathOf('.mcp.json'))).toBe(claude);
   expect(textOf(pathOf('.codex/config.toml'))).toBe(codex);
-  expect(readdirSync(workspace.path).sort()).toEqual(['.codex', '.mcp.json']);
+  expect(readdirSync(workspace.path).sort()).toEqual([
+    ...['.codex', '.mcp.json', 'troupe.config.json']
+  ]);
   expect(readdirSync(workspace.home)).toEqual([]);
   const again = await init('--remove', '--yes');
   expect(again).toMatchObject({ code: 0, stdout: '' });
@@ -153,7 +155,9 @@ test('a client is here by its program, or by what it has left', async () => {
     written: false
   });
   expect(await init('--yes')).toMatchObject({ code: 0 });
-  expect(readdirSync(workspace.path).sort()).toEqual(['.codex', '.cursor']);
+  expect(readdirSync(workspace.path).sort()).toEqual([
+    ...['.codex', '.cursor', 'troupe.config.json']
+  ]);
 });
 
 test.each([
@@ -185,6 +189,35 @@ test.each([
     expect(await init(...args)).toMatchObject({ code: 0, stdout: '' });
   }
 );
+
+test('without a word about it agents may write, and what is set stays', async () => {
+  const first = await init('codex', '--yes');
+  expect(first).toMatchObject({ code: 0 });
+  expect(first.stderr).toContain(
+    'Agents may read, and change files of this project (maxAccess "write"). Codex calls list, result, '
+  );
+  expect(JSON.parse(textOf(pathOf('troupe.config.json')))).toEqual({
+    maxAccess: 'write'
+  });
+  for (const level of ['full', 'read']) {
+    await init('codex', '--yes', '--access', level);
+    const again = await init('codex', '--yes');
+    expect(again).toMatchObject({ code: 0, stdout: '' });
+    expect(again.stderr).toContain(`(maxAccess "${level}")`);
+    expect(JSON.parse(textOf(pathOf('troupe.config.json')))).toEqual({
+      maxAccess: level
+    });
+  }
+});
+
+test('an entry that approves every tool is named as such', async () => {
+  workspace.write(
+    '.codex/config.toml',
+    `[mcp_servers.agents]\ncommand = "node"\nargs = ${JSON.stringify(launch.args)}\ndefault_tools_approval_mode = "approve"\n`
+  );
+  const { stderr } = await init('codex', '--yes');
+  expect(stderr).toContain('Codex calls every tool without asking');
+});
 
 test('in a configuration that is no JSON, --access is put in by hand', async () => {
   const text = '# mine\nmaxDepth: 1\n';

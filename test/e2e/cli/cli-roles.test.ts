@@ -153,7 +153,9 @@ test('doctor names roles and templates at fault, and exits 1', async () => {
   const { ok, squads, next } = JSON.parse(stdout);
   expect({ ok, squads }).toEqual({
     ok: false,
-    squads: [expect.stringMatching(new RegExp(`${path} .* Correct that file\\.$`))]
+    squads: [
+      expect.stringMatching(new RegExp(`${path} .* Correct that file\\.$`))
+    ]
   });
   expect(next[0]).toBe(squads[0]);
   const text = await troupe(['doctor'], { env });

@@ -95,8 +95,7 @@ describe('the resources of a server', () => {
       {
         uri: `${agent}/outbox`,
         name: 'outbox of Ada',
-        description:
-          'Events of a worker, the newest 200.',
+        description: 'Events of a worker, the newest 200.',
         mimeType: 'application/x-ndjson'
       },
       {

@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import type { Host } from '../../../host/host.ts';
 import {
+  checkEngine,
   describeAccess,
-  describeReplaced,
-  factsOf
+  describeReadiness,
+  describeReplaced
 } from '../../doctor/engine-check.ts';
 import type {
-  EngineFacts,
+  EngineCheck,
   EnginesDocument
 } from '../../json/setup-documents.ts';
 import { colorsFor, print, printJson, report } from '../../output/output.ts';
@@ -33,7 +34,9 @@ export function addEngines(program: Command): void {
 
 async function engines(host: Host, { json }: JsonFlag): Promise<number> {
   const { registry } = host;
-  const facts = registry.all().map((engine) => factsOf(host, engine));
+  const facts = await Promise.all(
+    registry.all().map((engine) => checkEngine(host, engine))
+  );
   if (json)
     await printJson<EnginesDocument>({
       engines: facts,
@@ -55,28 +58,28 @@ async function engines(host: Host, { json }: JsonFlag): Promise<number> {
 const columns: Column[] = [
   { heading: 'NAME' },
   { heading: 'KIND', dropOrder: 1 },
-  { heading: 'AVAILABLE' },
+  { heading: 'READY' },
   { heading: 'ACCESS', minWidth: 9 },
   { heading: 'TOOL', minWidth: 12, dropOrder: 2 },
   { heading: 'MODELS', minWidth: 12, dropOrder: 3 }
 ];
 
-function row(facts: EngineFacts): Cell[] {
+function row(facts: EngineCheck): Cell[] {
   const { green, red } = colorsFor(process.stdout);
-  const missing = facts.kind === 'cli' ? 'not installed' : 'no key';
   return [
     facts.name,
     facts.kind,
-    facts.available
-      ? { text: 'yes', color: green }
-      : { text: missing, color: red },
+    {
+      text: describeReadiness(facts),
+      color: facts.ready ? green : red
+    },
     describeAccess(facts),
     facts.tool,
     modelsOf(facts)
   ];
 }
 
-function modelsOf({ models }: EngineFacts): string {
+function modelsOf({ models }: EngineCheck): string {
   const standard = models.default ?? "the engine's own";
   const aliases = Object.keys(models.aliases);
   const others = aliases.filter((alias) => alias !== models.default);

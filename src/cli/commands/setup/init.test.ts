@@ -65,14 +65,16 @@ describe('what is written', () => {
       clients: [
         { name: 'claude', change: 'add', problem: null, written: true }
       ],
-      access: null,
+      access: { change: 'add', written: true },
       first_task: null
     });
     expect(JSON.parse(textOf('.mcp.json'))).toMatchObject({
       mcpServers: { agents: { command: expect.any(String) } }
     });
     expect(isThere('.codex')).toBe(false);
-    expect(isThere('troupe.config.json')).toBe(false);
+    expect(JSON.parse(textOf('troupe.config.json'))).toEqual({
+      maxAccess: 'write'
+    });
   });
 
   test('leaves other entries as they are', async () => {

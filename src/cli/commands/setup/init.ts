@@ -3,7 +3,7 @@ import { HostError } from '../../../core/errors.ts';
 import { didYouMean } from '../../../core/nearest.ts';
 import { version } from '../../../host/package.ts';
 import { isNowhere, workspaceOf } from '../../../host/workspace-root.ts';
-import { type Client, clients } from '../../clients/clients.ts';
+import { type Client, clients, forUser } from '../../clients/clients.ts';
 import {
   Canceled,
   plainScreen,
@@ -35,6 +35,7 @@ export function addInit(program: Command): void {
         'what agents may do at most here; goes into the configuration'
       ).choices(['read', 'write', 'full'])
     )
+    .option('--user', 'for all your projects: the settings in your home')
     .option('--dry-run', 'only show what would be written')
     .option('-y, --yes', 'do not ask; needed in a pipe')
     .addOption(
@@ -54,6 +55,7 @@ export function addInit(program: Command): void {
         'troupe init                # asks which clients, shows what changes',
         'troupe init claude codex --access write',
         'troupe init --yes          # all clients that are found',
+        'troupe init claude --user  # for all projects',
         'troupe init codex --remove'
       ])
     )
@@ -70,7 +72,9 @@ async function init(names: string[], flags: InitFlags): Promise<number> {
       `The directory ${workspace} does not say which project is meant.`,
       'Call it in the project, or give --workspace.'
     );
-  const named = [...new Set(names)].map(clientNamed);
+  const named = [...new Set(names)]
+    .map(clientNamed)
+    .map((client) => (flags.user ? userClient(client) : client));
   if (!isInteractive(flags)) {
     const screen = flags.json ? quietScreen : plainScreen;
     return setUp(named, { workspace, flags, screen });
@@ -89,6 +93,16 @@ async function init(names: string[], flags: InitFlags): Promise<number> {
 }
 
 const interrupted = 130;
+
+function userClient(client: Client): Client {
+  const found = forUser(client);
+  if (found) return found;
+  throw new HostError(
+    'invalid_input',
+    `${client.label} has no settings of servers for all projects that init writes.`,
+    'Call it without --user, in the project.'
+  );
+}
 
 function clientNamed(name: string): Client {
   const client = clients.find((one) => one.name === name);

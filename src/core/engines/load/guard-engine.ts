@@ -38,7 +38,7 @@ function guardProgram(engine: CliEngine, guard: Guard): CliEngine {
       'readError'
     ]),
     ...(connect && { connect: guardConnect(connect, guard) }),
-    ...(env && { env: guard.functionsOf(env, ['set'], 'env') }),
+    ...(env && { env: guard.functionsOf(env, ['set', 'named'], 'env') }),
     ...(interactive && {
       interactive: guard.functionsOf(
         interactive,
@@ -90,7 +90,8 @@ type Probe = NonNullable<CliEngine['probe']>;
 /** Maps a login check that throws or returns an invalid state to `unknown`. */
 function guardProbe(probe: Probe, guard: Guard): Probe {
   const { login } = probe;
-  if (!login) return probe;
+  const guarded = guard.functionsOf(probe, ['provider'], 'probe');
+  if (!login) return guarded;
   const states = ['logged in', 'not logged in'] as const;
   const read: typeof login.read = (output) => {
     try {
@@ -100,7 +101,7 @@ function guardProbe(probe: Probe, guard: Guard): Probe {
       return 'unknown';
     }
   };
-  return { ...probe, login: { ...login, read } };
+  return { ...guarded, login: { ...login, read } };
 }
 
 type Member = keyof ReturnType<typeof pluginShapes>['answers'];

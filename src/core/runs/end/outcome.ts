@@ -33,6 +33,7 @@ import type { RunStore } from '../run-store.ts';
 import { chatOf } from '../sessions/create-chat.ts';
 import { usageBefore } from '../sessions/session-turns.ts';
 import { classifyOutcome, type Evidence } from './classify-outcome.ts';
+import { withVariableHint } from './missing-variable.ts';
 import { lossOf } from './output-loss.ts';
 import { ReplyReader, readableOf } from './reply-reader.ts';
 
@@ -159,7 +160,7 @@ async function conclude(
   const directory = store.directoryOf(record.agent_id);
   const claim = claimOf(directory, record.owner.place);
   const exitCode = exitCodeOf(directory);
-  const verdict = classifyOutcome({
+  const judged = classifyOutcome({
     ...partial,
     exitCode,
     stop: stopRequestOf(directory),
@@ -172,6 +173,8 @@ async function conclude(
     maySayNothing: record.template !== undefined,
     isMember: record.squad !== undefined
   });
+  const verdict =
+    record.kind === 'cli' ? withVariableHint(judged, record.engine) : judged;
   const started = claim?.supervisor ? startedAt(directory) : undefined;
   const ended = exitedAt(directory) ?? new Date();
   const session_id =

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
 import { builtinEngines, optionalEngines } from '../../../../plugins/index.ts';
 import { createTempWorkspace } from '../../../../test/kit/workspaces/temp-workspace.ts';
+import { lookingTools } from '../../../cli/clients/clients.ts';
 import { loadConfig } from '../../../config/config.ts';
 import { createHost, Host } from '../../../host/host.ts';
 import { instructionsFor } from '../server/instructions.ts';
@@ -49,6 +50,11 @@ test('there is a tool for each engine, and tool names are unique', () => {
   for (const engine of engines)
     expect(names).toContain(`spawn_${engine.replaceAll('-', '_')}`);
   expect(new Set(names).size).toBe(names.length);
+});
+
+test('init has Codex approve exactly the tools that only look', () => {
+  const looking = tools.filter(({ annotations }) => annotations.readOnlyHint);
+  expect(looking.map(({ name }) => name)).toEqual(lookingTools);
 });
 
 test.each(tools.map((tool) => [tool.name, tool] as const))(

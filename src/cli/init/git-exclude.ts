@@ -1,0 +1,90 @@
+import { lstatSync } from 'node:fs';
+import { delimiter, dirname, join, relative, sep } from 'node:path';
+import { isInside } from '../../core/paths/troupe-home.ts';
+import { settingsIn, shortPath } from '../clients/settings-file.ts';
+import { troupeLaunch } from '../clients/troupe-launch.ts';
+import { type ClientPlan, hasEntry, type Plan } from './plan.ts';
+
+/** Precedes each line of ours. */
+const mark = '# troupe init';
+
+/**
+ * Plans to keep files that `init` makes out of git, or to stop that with
+ * --remove: their entries hold a path of this machine.
+ */
+export function planExclude(
+  plans: ClientPlan[],
+  workspace: string
+): Plan | undefined {
+  const top = repositoryOf(workspace);
+  if (top === undefined) return undefined;
+  const file = join(top, '.git', 'info', 'exclude');
+  if (!isPlain(dirname(file), 'folder') || !isPlain(file, 'file'))
+    return undefined;
+  const before = settingsIn(file, workspace);
+  const text = plans
+    .filter((plan) => isInside(workspace, plan.file))
+    .reduce((now, plan) => {
+      const lines = `${mark}\n${patternOf(plan.file, top)}\n`;
+      const { edit } = plan;
+      const change = 'change' in edit ? edit.change : undefined;
+      if (change === 'remove') return now.replace(lines, '');
+      return isOwn(plan) && !now.includes(lines)
+        ? `${now}${now === '' || now.endsWith('\n') ? '' : '\n'}${lines}`
+        : now;
+    }, before ?? '');
+  if (text === (before ?? '')) return undefined;
+  const label = 'Kept out of git, since they hold a path of this machine';
+  return { label, file, before, edit: { change: 'update', text } };
+}
+
+/** Says in one line what to commit; undefined outside of a repository. */
+export function commitLine(
+  plans: ClientPlan[],
+  workspace: string
+): string | undefined {
+  if (repositoryOf(workspace, true) === undefined || isPortable())
+    return undefined;
+  const files = plans
+    .filter((plan) => hasEntry(plan.edit) && isInside(workspace, plan.file))
+    .map(({ file }) => shortPath(file, workspace));
+  if (files.length === 0) return undefined;
+  const hold = files.length === 1 ? 'it holds' : 'they hold';
+  return `Do not commit our entry in ${files.join(', ')}: ${hold} a path of this machine. troupe.config.json may be committed.`;
+}
+
+/** Whether `init` makes the whole file. */
+function isOwn({ edit, before }: ClientPlan): boolean {
+  const isAdded = 'change' in edit && edit.change === 'add';
+  return isAdded && before === undefined && !isPortable();
+}
+
+/** A package of the registry is started by its name. */
+function isPortable(): boolean {
+  return troupeLaunch().command === 'npx';
+}
+
+/**
+ * The root of the repository. A `.git` that is a file or a link leads
+ * elsewhere, where nothing is written.
+ */
+function repositoryOf(workspace: string, mayLead = false): string | undefined {
+  const ceilings = (process.env.GIT_CEILING_DIRECTORIES ?? '').split(delimiter);
+  for (let directory = workspace; ; directory = dirname(directory)) {
+    const entry = lstatSync(join(directory, '.git'), { throwIfNoEntry: false });
+    if (entry) return entry.isDirectory() || mayLead ? directory : undefined;
+    const above = dirname(directory);
+    if (above === directory || ceilings.includes(above)) return undefined;
+  }
+}
+
+function isPlain(path: string, kind: 'file' | 'folder'): boolean {
+  const entry = lstatSync(path, { throwIfNoEntry: false });
+  if (!entry) return true;
+  return kind === 'file' ? entry.isFile() : entry.isDirectory();
+}
+
+function patternOf(file: string, top: string): string {
+  const path = relative(top, file).split(sep).join('/');
+  return `/${path.replace(/[\\*?[\]]/g, '\\$&')}`;
+}
