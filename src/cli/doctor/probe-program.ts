@@ -22,6 +22,15 @@ const drainMs = 200;
 /** How long a killed program may take to exit. */
 const killMs = 1000;
 const maximumChars = 100_000;
+/** Set in the environment of a probed troupe. */
+export const probedVariable = 'TROUPE_PROBED';
+/**
+ * A probed troupe leaves its own probes in its group, so that the prober can
+ * end them all.
+ */
+const leadsGroups =
+  process.platform !== 'win32' && process.env[probedVariable] === undefined;
+const interruptions = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface ProbeOptions {
   /** Aborted when the answer is no longer needed. */
@@ -34,7 +43,7 @@ export interface ProbeOptions {
  * Runs a program with arguments that it answers at once, such as `--version`,
  * without stdin. Undefined when the program does not start, is ended by a
  * signal or does not exit within the limit. Processes that it leaves behind
- * are killed.
+ * are killed, also when a signal ends this process.
  */
 export function probeProgram(
   path: string,
@@ -42,13 +51,14 @@ export function probeProgram(
   environment: Record<string, string>,
   { signal, cwd = homeOrRoot() }: ProbeOptions = {}
 ): Promise<ProbeOutput | undefined> {
+  if (isInterrupted) return Promise.resolve(undefined);
   return new Promise((resolve) => {
     const output = { stdout: '', stderr: '', isCut: false };
     const child = spawn(path, args, {
       cwd,
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
-      detached: process.platform !== 'win32'
+      detached: leadsGroups
     });
     let isFinished = false;
     const finish = (exitCode: number | null) => {
@@ -56,6 +66,7 @@ export function probeProgram(
       isFinished = true;
       clearTimeout(timer);
       signal?.removeEventListener('abort', giveUp);
+      ended(child);
       for (const stream of [child.stdout, child.stderr]) stream?.destroy();
       killGroup(child);
       child.unref();
@@ -66,6 +77,7 @@ export function probeProgram(
       setTimeout(() => finish(null), killMs).unref();
     };
     const timer = setTimeout(giveUp, probeLimitMs);
+    started(child);
     signal?.addEventListener('abort', giveUp, { once: true });
     for (const name of ['stdout', 'stderr'] as const)
       child[name]?.setEncoding('utf8').on('data', (text: string) => {
@@ -82,15 +94,38 @@ export function probeProgram(
   });
 }
 
+let isInterrupted = false;
+/** Each in a group of its own, which gets no signal of the terminal. */
+const probed = new Set<ChildProcess>();
+
+function started(child: ChildProcess): void {
+  if (probed.size === 0)
+    for (const name of interruptions) process.once(name, interrupted);
+  probed.add(child);
+}
+
+function ended(child: ChildProcess): void {
+  probed.delete(child);
+  if (probed.size > 0) return;
+  for (const name of interruptions) process.removeListener(name, interrupted);
+}
+
+/** Ends this process, too, unless another listener decides about that. */
+function interrupted(name: NodeJS.Signals): void {
+  isInterrupted = true;
+  for (const child of probed) killGroup(child);
+  if (process.listenerCount(name) === 0) process.kill(process.pid, name);
+}
+
 function homeOrRoot(): string {
   const home = homedir();
   return existsSync(home) ? home : parse(process.cwd()).root;
 }
 
-/** Kills the process group that a child leads; on Windows, the child. */
+/** Kills the process group that a child leads, or else the child. */
 export function killGroup(child: ChildProcess): void {
   try {
-    if (child.pid === undefined || process.platform === 'win32') child.kill();
+    if (child.pid === undefined || !leadsGroups) child.kill('SIGKILL');
     else process.kill(-child.pid, 'SIGKILL');
   } catch {
     // The group has already exited.

@@ -5,7 +5,7 @@ import type { Engine } from '../../plugin/plugin.ts';
 import type { Client } from '../clients/clients.ts';
 import { wordsOf } from '../clients/troupe-launch.ts';
 import { checkEngine, describeReadiness } from '../doctor/engine-check.ts';
-import { probeProgram } from '../doctor/probe-program.ts';
+import { probedVariable, probeProgram } from '../doctor/probe-program.ts';
 import { type EngineCheck, enginesDocument } from '../json/setup-documents.ts';
 import { environmentOf, type Start } from './server-check.ts';
 
@@ -95,7 +95,7 @@ async function checksOf({
   const answer = await probeProgram(
     command,
     [...launch, 'engines', '--json', '--workspace', workspace],
-    environmentOf(client, entry, workspace),
+    { ...environmentOf(client, entry, workspace), [probedVariable]: '1' },
     { cwd: workspace }
   );
   try {

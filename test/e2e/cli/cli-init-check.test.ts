@@ -197,3 +197,22 @@ test('Ctrl-C stops the agent of the first task, and nothing is left', async () =
   expect(processes).not.toContain(workspace.bin);
   expect(processes).not.toContain(workspace.path);
 });
+
+test.each([
+  [['engines']],
+  [['doctor']],
+  [['init', 'codex', '--yes', '--engine', 'claude']]
+])('Ctrl-C leaves no program behind that %s has asked', async (args) => {
+  const began = join(workspace.home, 'began');
+  workspace.program(
+    'claude',
+    `require('node:fs').writeFileSync('${began}', ''); setInterval(() => {}, 1000)`
+  );
+  const command = startCommand(workspace, args);
+  await until('the program', () => existsSync(began));
+  command.child.kill('SIGINT');
+  const { code } = await command.exited;
+  expect([130, null]).toContain(code);
+  const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+  expect(processes).not.toContain(workspace.bin);
+});
