@@ -5,12 +5,14 @@ import {
   squadEngineOf
 } from '../config/config.ts';
 import { leftOutLine } from '../config/trust.ts';
+import { passedSecrets, secretsIn } from '../core/audit/redaction/redact.ts';
 import { ApiKeys } from '../core/engines/api/api-keys.ts';
 import { chooseEngines } from '../core/engines/choose-engines.ts';
 import {
   EngineRegistry,
   type Replaced
 } from '../core/engines/engine-registry.ts';
+import { namedBy } from '../core/engines/environment.ts';
 import { loadEngines, nameOf } from '../core/engines/load/load-engines.ts';
 import { HostError } from '../core/errors.ts';
 import type { Engine } from '../plugin/plugin.ts';
@@ -104,4 +106,30 @@ function settingsIn({ engines, trust }: Config): Config['engines'] {
   return Object.fromEntries(
     Object.entries(engines).filter(([name]) => names.includes(name))
   );
+}
+
+/** Secrets of the engines' settings, also of settings that were replaced. */
+export function configuredSecrets(
+  config: Config,
+  registry: EngineRegistry
+): () => Iterable<string> {
+  const secrets = new Set(secretsIn(process.env));
+  let known: Config['engines'] | undefined;
+  return () => {
+    if (config.engines === known) return secrets;
+    known = config.engines;
+    for (const { env = {}, passEnv = [] } of Object.values(known))
+      for (const secret of [
+        ...secretsIn(env),
+        ...passedSecrets(passEnv, process.env)
+      ])
+        secrets.add(secret);
+    for (const engine of registry.all()) {
+      const named =
+        engine.kind === 'cli' ? namedBy(engine.env ?? {}, process.env) : [];
+      for (const secret of passedSecrets(named, process.env))
+        secrets.add(secret);
+    }
+    return secrets;
+  };
 }

@@ -5,11 +5,7 @@ import { councilPathOf } from '../config/council.ts';
 import { roleDirectoriesOf, squadSettingsOf } from '../config/squads.ts';
 import { Journal } from '../core/audit/journal/journal.ts';
 import { Rotation } from '../core/audit/journal/rotation.ts';
-import {
-  createRedactor,
-  passedSecrets,
-  secretsIn
-} from '../core/audit/redaction/redact.ts';
+import { createRedactor } from '../core/audit/redaction/redact.ts';
 import { AgentPages } from '../core/audit/views/agent-page.ts';
 import { AuditViews } from '../core/audit/views/audit-views.ts';
 import { ChangeTracker } from '../core/changes/change-tracker.ts';
@@ -18,7 +14,6 @@ import { CouncilStore, ownerLiveness } from '../core/council/council-store.ts';
 import { Summons } from '../core/council/summons.ts';
 import type { ApiKeys } from '../core/engines/api/api-keys.ts';
 import type { EngineRegistry } from '../core/engines/engine-registry.ts';
-import { namedBy } from '../core/engines/environment.ts';
 import {
   programAt,
   readerOf
@@ -53,6 +48,7 @@ import { removeLeftovers } from '../core/state/files/atomic-file.ts';
 import { StateIntegrity } from '../core/state/integrity/state-guard.ts';
 import { log, logProblem } from './log.ts';
 import { distDirectory } from './package.ts';
+import { configuredSecrets } from './wiring-engines.ts';
 import { wireOrchestrator, workersAtWork } from './wiring-orchestrator.ts';
 
 /** Creates and connects all parts for one workspace; starts nothing. */
@@ -300,32 +296,6 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     changeTracker,
     paths,
     identity
-  };
-}
-
-/** Secrets of the engines' settings, also of settings that were replaced. */
-function configuredSecrets(
-  config: Config,
-  registry: EngineRegistry
-): () => Iterable<string> {
-  const secrets = new Set(secretsIn(process.env));
-  let known: Config['engines'] | undefined;
-  return () => {
-    if (config.engines === known) return secrets;
-    known = config.engines;
-    for (const { env = {}, passEnv = [] } of Object.values(known))
-      for (const secret of [
-        ...secretsIn(env),
-        ...passedSecrets(passEnv, process.env)
-      ])
-        secrets.add(secret);
-    for (const engine of registry.all()) {
-      const named =
-        engine.kind === 'cli' ? namedBy(engine.env ?? {}, process.env) : [];
-      for (const secret of passedSecrets(named, process.env))
-        secrets.add(secret);
-    }
-    return secrets;
   };
 }
 
