@@ -87,6 +87,46 @@ const engineSchema = z
   })
   .describe('Settings of one engine. Naming one switches it on.');
 
+const filled = z.string().min(1);
+
+const askRule = z
+  .strictObject({
+    engine: filled.optional().describe('The name of an engine.'),
+    tool: filled.optional().describe('The tool, as the engine names it.'),
+    command: filled
+      .optional()
+      .describe(
+        'The first words of the command. A line that is more than one plain command is never allowed by it.'
+      ),
+    path: filled
+      .optional()
+      .describe(
+        'A pattern for the file, relative to the workspace: `docs/**`.'
+      ),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .optional()
+      .describe('The origin of the address: `https://example.org`.')
+  })
+  .refine((given) => Object.keys(given).length > 0, {
+    error: 'needs at least one field'
+  })
+  .describe('All fields that are given have to match.');
+
+/** The configuration's `asks`. */
+const asksSchema = z
+  .strictObject({
+    allow: z
+      .array(askRule)
+      .default([])
+      .describe('Permissions that are granted.'),
+    deny: z
+      .array(askRule)
+      .default([])
+      .describe('Permissions that are refused. They come before `allow`.')
+  })
+  .describe('Answers permissions that agents ask for, without anybody.');
+
 /** The configuration file. Every key is optional. */
 export const configSchema = z.strictObject({
   $schema: z.string().optional().describe('For editors; not read.'),
@@ -191,6 +231,7 @@ export const configSchema = z.strictObject({
   squad: squadSchema.prefault({}),
   council: councilSchema.prefault({}),
   orchestrator: orchestratorSchema.prefault({}),
+  asks: asksSchema.prefault({}),
   http: httpSchema.prefault({}),
   onEnd: onEndSchema.prefault({}),
   iac: z

@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { createProcesses } from '../adapters/child-process/processes.ts';
 import { createRepositories } from '../adapters/git/repositories.ts';
 import type { Config } from '../config/config.ts';
 import { councilPathOf } from '../config/council.ts';
 import { roleDirectoriesOf, squadSettingsOf } from '../config/squads.ts';
+import { Asks } from '../core/asks/answers/asks.ts';
 import { Journal } from '../core/audit/journal/journal.ts';
 import { Rotation } from '../core/audit/journal/rotation.ts';
 import {
@@ -97,6 +99,13 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       ),
     workers: () => workersAtWork(workerStore, registry)
   });
+  const origin = new CallerContext({ store, processes });
+  const asks = new Asks({
+    store,
+    processes,
+    journal,
+    authority: { store, origin, maxAccess: config.maxAccess }
+  });
   const shared = {
     workspace,
     registry,
@@ -118,6 +127,14 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   };
   const starter = new RunStarter({
     ...shared,
+    asks: {
+      bridge: {
+        command: process.execPath,
+        args: [join(distDirectory(), 'ask-bridge.cjs')]
+      },
+      tools: ['ask_coordinator'],
+      rules: config.asks
+    },
     changeTracker,
     capOf: (engine) => registry.settingsOf(engine).maxConcurrent,
     maxConcurrent: config.maxConcurrent,
@@ -125,6 +142,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   });
   const tracker = new RunTracker({
     ...shared,
+    asks,
     changeTracker,
     pages,
     engineOf,
@@ -135,7 +153,6 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     isOurs: (id) => starter.hasStarted(id)
   });
   const vanished = new Vanished({ ...shared, starter, onLost: log });
-  const origin = new CallerContext({ store, processes });
   const admission = new Admission({
     origin,
     maxDepth: config.maxDepth,
@@ -175,7 +192,8 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     active: async () =>
       (await tracker.active()).map(({ record, status }) => ({
         ...record,
-        queued: status === 'queued'
+        queued: status === 'queued',
+        asking: asks.isAsking(record)
       })),
     onProblem: logProblem
   });
@@ -203,6 +221,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     registry,
     store,
     workspace,
+    maxAccess: config.maxAccess,
     settings: {
       ...squadSettingsOf(config.squad, workspace),
       pinnedTemplates: config.trust.pinnedTemplates
@@ -241,6 +260,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   });
   const tidied = [store.drafts, ...Object.values(paths.views)];
   return {
+    asks,
     safety: new StateIntegrity(paths, councilStore.file.path, logProblem),
     store,
     origin,

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { HostError } from '../../core/errors.ts';
 import { didYouMean } from '../../core/nearest.ts';
 import { version } from '../../host/package.ts';
+import { addAsks } from '../commands/agents/asks.ts';
 import { addCancel } from '../commands/agents/cancel.ts';
 import { addClean } from '../commands/agents/clean.ts';
 import { addList } from '../commands/agents/list.ts';
@@ -43,6 +44,7 @@ export function createProgram(): Command {
   addResult(program);
   addWait(program);
   addWatch(program);
+  addAsks(program);
   addCancel(program);
   addNotify(program);
   program.commandsGroup('What happened, and what is left of it:');

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { hostErrorCodes } from '../../core/errors.ts';
 import {
+  answerDocument,
+  asksDocument,
   cancelDocument,
   listDocument,
   resultDocument,
@@ -40,6 +42,8 @@ const errorDocument = z.strictObject({
 
 /** The documents that commands print with `--json`, by name in the schema. */
 export const outputDocuments = {
+  answer: answerDocument,
+  asks: asksDocument,
   cancel: cancelDocument,
   clean: cleanDocument,
   clean_disk: diskDocument,

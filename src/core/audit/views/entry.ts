@@ -15,6 +15,8 @@ export interface Entry {
   finished?: FinishedRecord;
   /** True while the agent waits for a free slot. */
   queued?: boolean;
+  /** True while it waits for an answer. */
+  asking?: boolean;
   /** When the agent's folder with its prompt and answer was removed. */
   cleanedAt?: string;
 }
@@ -60,8 +62,9 @@ export async function renderEntry(
 
 const errorChars = 300;
 
-function beginOf({ queued }: Entry): string {
-  return `- [ ] ⏳ **${queued ? 'Queued' : 'Running'}**`;
+function beginOf({ queued, asking }: Entry): string {
+  const status = queued ? 'Queued' : asking ? 'Asking' : 'Running';
+  return `- [ ] ⏳ **${status}**`;
 }
 
 function endOf(finished: FinishedRecord): string {

@@ -77,7 +77,7 @@ export class IacView {
     this.#totals.take(record, endOffset);
   #window: JournalWindow | undefined;
   #texts = new Map<string, RenderedEntry>();
-  #queued = new Set<string>();
+  #active = new Map<string, ActiveAgent>();
   #hasExpected = false;
 
   constructor(options: IacViewOptions) {
@@ -115,9 +115,7 @@ export class IacView {
     const today = this.#totals.table();
     const mark = markOf(path, stem, identity());
     const header = headerOf({ active, today, maximumEntries, now, mark });
-    this.#queued = new Set(
-      active.filter(({ queued }) => queued).map((agent) => agent.agent_id)
-    );
+    this.#active = new Map(active.map((agent) => [agent.agent_id, agent]));
     let shown = await this.#newest(window, archived, header);
     let chunks = chunksToWrite(window, archived, shown.oldest);
     if (chunks.some((chunk) => chunk.first < window.first)) {
@@ -308,14 +306,14 @@ export class IacView {
     entry: NumberedEntry,
     pages = 'agents'
   ): Promise<Buffer> {
-    const queued = this.#queued.has(entry.id);
-    const running = queued ? 'queued' : 'running';
+    const { queued = false, asking = false } = this.#active.get(entry.id) ?? {};
+    const running = queued ? 'queued' : asking ? 'asking' : 'running';
     const status = entry.cleanedAt ?? (entry.finishedAt ? 'ended' : running);
     const state = `${status} ${pages}`;
     const known = this.#texts.get(entry.id);
     if (known?.state === state) return known.text;
     const { paths, redact } = this.#options;
-    const records = { ...window.recordsOf(entry), queued };
+    const records = { ...window.recordsOf(entry), queued, asking };
     const text = Buffer.from(
       await renderEntry(records, paths.record, redact, pages)
     );
