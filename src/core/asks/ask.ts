@@ -9,9 +9,6 @@ import { identitySchema } from '../processes/process-identity.ts';
 const text = z.string();
 const time = z.iso.datetime();
 
-/** Who may answer the asks of a run. */
-export type AskOf = 'coordinator' | 'person';
-
 /** Seconds until an ask is refused, unless the caller gives another limit. */
 export const defaultAskSeconds = 600;
 
