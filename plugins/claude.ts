@@ -103,7 +103,11 @@ export default {
 
   failure: codeOfText,
 
-  asks: { access: ['read', 'write', 'full'], edits: ['Write', 'Edit'] },
+  asks: {
+    access: ['read', 'write', 'full'],
+    edits: ['Write', 'Edit'],
+    reads: tools('read')
+  },
   connect,
   interactive,
 

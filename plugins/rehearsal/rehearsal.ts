@@ -33,7 +33,11 @@ export default {
     access,
     ...(sessionId === undefined ? [] : ['--', sessionId])
   ],
-  asks: { access: ['read', 'write', 'full'], edits: ['Write'] },
+  asks: {
+    access: ['read', 'write', 'full'],
+    edits: ['Write'],
+    reads: []
+  },
   connect: (server, directory, { request }): Connection => {
     const file = join(directory, 'server.json');
     return {

@@ -234,8 +234,9 @@ export interface CliEngine extends EngineBasics {
   asks?: {
     /** The accesses that the program keeps while it asks. */
     access: Access[];
-    /** Tools that change one file and do nothing else. */
+    /** Tools that only change one file, and tools that only read. */
     edits: string[];
+    reads: string[];
   };
   /** A worker without it runs in the background. */
   interactive?: Interactive;

@@ -62,6 +62,26 @@ describe('Claude Code with ask', () => {
     expect(existsSync(join(stage.workspace.path, 'a.txt'))).toBe(true);
   });
 
+  test('reads all of the workspace without asking, and nothing outside', async () => {
+    const stage = await createStage(claude);
+    stage.workspace.write('a.txt', 'in the workspace');
+    stage.workspace.write('../b.txt', 'outside of it');
+    stage.workspace.write('sub/c.txt', 'in its directory');
+    const id = await stage.start(
+      '[[read: ../a.txt]] [[read: ../../b.txt]] [[say: Done.]]',
+      { ...asking, cwd: 'sub' }
+    );
+    const [ask, ...more] = await asksOf(stage.server, [id]);
+    expect(ask).toMatchObject({ tool: 'Read' });
+    expect(String(ask?.path)).toContain('b.txt');
+    expect(more).toEqual([]);
+    const ask_id = ask?.ask_id;
+    await stage.server.call('answer_agent', { ask_id, decision: 'deny' });
+    await stage.result(id);
+    expect(stage.bodies().at(-1)).toContain('in the workspace');
+    expect(stage.bodies().at(-1)).not.toContain('outside of it');
+  });
+
   test('asks a question, with full access too', async () => {
     const stage = await createStage(claude);
     const question = JSON.stringify({ question: 'Tabs?' });

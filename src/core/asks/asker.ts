@@ -12,8 +12,9 @@ export interface AskSettings {
   seconds: number;
   cwd: string;
   workspace: string;
-  /** The engine's tools that do no more than edit one file. */
+  /** The engine's tools that do no more than edit one file, or read. */
   edits: string[];
+  reads: string[];
   rules: AskRules;
 }
 

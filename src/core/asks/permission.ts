@@ -31,6 +31,20 @@ export function permissionOf(
   };
 }
 
+/** Reading inside the workspace needs no permission. */
+export function isPlainReading(
+  tool: string,
+  input: Record<string, unknown>,
+  { cwd, workspace, reads }: { cwd: string; workspace: string; reads: string[] }
+): boolean {
+  const { path } = subjectOf(tool, input);
+  return (
+    reads.includes(tool) &&
+    path !== undefined &&
+    isInside(realPathOf(workspace), realPathOf(inside(cwd, path)))
+  );
+}
+
 function subjectOf(tool: string, input: Record<string, unknown>): Subject {
   const { command, url } = input;
   // A server's tool may have fields of these names that mean something else.

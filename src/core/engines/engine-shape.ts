@@ -148,7 +148,8 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           asks: z
             .looseObject({
               access: z.array(z.enum(['read', 'write', 'full'])).min(1),
-              edits: z.array(filled)
+              edits: z.array(filled),
+              reads: z.array(filled)
             })
             .optional(),
           interactive: z

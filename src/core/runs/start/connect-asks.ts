@@ -56,6 +56,7 @@ export function connectAsks(
     cwd: record.cwd,
     workspace,
     edits: engine.asks?.edits ?? [],
+    reads: engine.asks?.reads ?? [],
     rules
   };
   createAskFolder(directory);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type AskAnswer, isUnanswered } from '../../../core/asks/ask.ts';
-import type { Asker } from '../../../core/asks/asker.ts';
-import { permissionOf } from '../../../core/asks/permission.ts';
+import type { Asker, AskSettings } from '../../../core/asks/asker.ts';
+import { isPlainReading, permissionOf } from '../../../core/asks/permission.ts';
 import { acting, defineTool, type Tool } from '../tool/define-tool.ts';
 
 /** The most characters of a question, a reason, or what is to be allowed. */
@@ -13,7 +13,7 @@ const mostChars = 8000;
  */
 export function askTools(
   asker: Asker,
-  place: { cwd: string; edits: string[]; seconds: number }
+  place: Omit<AskSettings, 'agentId' | 'engine' | 'rules'>
 ): Tool[] {
   const { seconds } = place;
   return [
@@ -30,6 +30,8 @@ export function askTools(
         annotations: acting,
         textOf: JSON.stringify,
         handle: async ({ tool_name, input }, { signal, progress }) => {
+          if (isPlainReading(tool_name, input, place))
+            return { behavior: 'allow', updatedInput: input };
           const request = permissionOf(tool_name, input, place);
           const length = Object.values(request.subject).join('').length;
           if (length > mostChars)
