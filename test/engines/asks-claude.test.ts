@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { askOf, asksOf } from '../kit/servers/ask-calls.ts';
@@ -44,6 +44,17 @@ describe('Claude Code with ask', () => {
     const id = await stage.start(script, more);
     await askOf(stage.server, id);
     expect(await stage.result(id)).toMatchObject({ status: 'completed' });
+    expect(existsSync(join(stage.workspace.path, 'made'))).toBe(false);
+  });
+
+  test('is denied when its bridge is killed', async () => {
+    const stage = await createStage(claude);
+    const id = await stage.start(script, asking);
+    await askOf(stage.server, id);
+    const file = join(stage.workspace.record, 'spawns', id, 'asks', '1.json');
+    const { bridge } = JSON.parse(readFileSync(file, 'utf8'));
+    process.kill(bridge.pid, 'SIGKILL');
+    await stage.result(id);
     expect(existsSync(join(stage.workspace.path, 'made'))).toBe(false);
   });
 
