@@ -2,11 +2,15 @@ import { join } from 'node:path';
 import type {
   Access,
   Connection,
+  EngineRequest,
   Interactive,
   McpServer,
   Surroundings
 } from '../src/plugin/plugin.ts';
 import { briefedPrompt, briefsByPrompt } from './shared/brief.ts';
+
+/** Tools beyond an access that a run may ask for. */
+export const askable = ['Bash', 'Write', 'Edit', 'WebFetch', 'WebSearch'];
 
 /** Claude's own tools, by access. */
 export function tools(access: Access): string[] {
@@ -15,13 +19,17 @@ export function tools(access: Access): string[] {
   return access === 'full' ? ['Bash', ...editing] : editing;
 }
 
-/** Connects this server only, whatever servers user and project have. */
+/**
+ * Connects this server only, whatever servers user and project have. A run that
+ * asks keeps them, as a run without a connection does.
+ */
 export function connect(
   server: McpServer,
   directory: string,
   surroundings: Surroundings
 ): Connection {
   const { name, command, args, env, callSeconds } = server;
+  const { request } = surroundings;
   const entry = {
     type: 'stdio',
     ...{ command, args, env },
@@ -36,7 +44,7 @@ export function connect(
     args: [
       // With "=", because these flags consume all words after them.
       `--mcp-config=${join(directory, 'mcp.json')}`,
-      '--strict-mcp-config',
+      ...(request.asks ? asking(name, request) : ['--strict-mcp-config']),
       `--allowedTools=${names.join(',')}`,
       ...(hasAnswers ? [`--settings=${join(directory, 'settings.json')}`] : [])
     ],
@@ -50,6 +58,13 @@ export function connect(
       ...(hasAnswers ? { 'settings.json': JSON.stringify(answers) } : {})
     }
   };
+}
+
+/** With full access there is nothing to ask for but questions. */
+function asking(server: string, { access }: EngineRequest): string[] {
+  return access === 'full'
+    ? []
+    : [`--permission-prompt-tool=mcp__${server}__permission`];
 }
 
 /** No person can answer its questions: every request is refused or granted. */

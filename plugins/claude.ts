@@ -1,13 +1,13 @@
 import { isAbsolute, join } from 'node:path';
 import type {
-  Access,
   CliEngine,
+  EngineRequest,
   Failure,
   FailureCode,
   OwnConfiguration,
   Reply
 } from '../src/plugin/plugin.ts';
-import { connect, interactive, tools } from './claude-worker.ts';
+import { askable, connect, interactive, tools } from './claude-worker.ts';
 import { briefedPrompt, briefsByPrompt } from './shared/brief.ts';
 import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
 import {
@@ -66,14 +66,14 @@ export default {
   tools: (access) => tools(access).join(', '),
 
   args(request) {
-    const { access, model, sessionId, systemPrompt } = request;
+    const { model, sessionId, systemPrompt } = request;
     return [
       '-p',
       ...['--output-format', 'stream-json', '--verbose'],
       ...['--model', model ?? 'sonnet'],
       // One value, and never last: the flag swallows all words after it.
-      ...['--tools', tools(access).join(',')],
-      ...permissions(access),
+      ...['--tools', offered(request).join(',')],
+      ...permissions(request),
       ...(systemPrompt && !briefsByPrompt(request)
         ? ['--append-system-prompt', systemPrompt]
         : []),
@@ -112,6 +112,11 @@ export default {
 
   failure: codeOfText,
 
+  asks: {
+    access: ['read', 'write', 'full'],
+    edits: ['Write', 'Edit'],
+    reads: tools('read')
+  },
   connect,
   interactive,
 
@@ -141,10 +146,17 @@ function switchedOn({ environment, read }: OwnConfiguration): string[] {
   );
 }
 
-function permissions(access: Access): string[] {
+function offered({ access, asks }: EngineRequest): string[] {
+  const own = tools(access);
+  return asks ? [...new Set([...own, ...askable])] : own;
+}
+
+function permissions({ access, asks }: EngineRequest): string[] {
   if (access === 'full') return ['--dangerously-skip-permissions'];
-  // "plan" would suit reading too, but it reads outside the directory.
-  return ['--permission-mode', access === 'write' ? 'acceptEdits' : 'dontAsk'];
+  if (access === 'write') return ['--permission-mode', 'acceptEdits'];
+  // "dontAsk" refuses before the permission prompt tool is called. "plan"
+  // would suit reading too, but it reads outside the directory.
+  return ['--permission-mode', asks ? 'default' : 'dontAsk'];
 }
 
 function readSystem(reply: Reply, line: Fields): Reply {

@@ -109,6 +109,10 @@ try {
     }),
     bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
     bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
+    bundle('src/cli/entry/ask-bridge.ts', 'ask-bridge.cjs', {
+      alias: stubs,
+      treeshake
+    }),
     bundle('src/cli/entry/api-agent.ts', 'api-agent.js', { format: 'esm' }),
     bundle('plugins/rehearsal/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
     bundle('plugins/rehearsal/rehearsal-worker.ts', 'rehearsal-worker.cjs', {

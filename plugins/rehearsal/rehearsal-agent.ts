@@ -10,16 +10,19 @@ import {
   writeFileSync
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { callBridge } from './rehearsal-asks.ts';
 import { Script, ScriptFailure } from './rehearsal-script.ts';
 
 const [access = 'read', , resumed] = process.argv.slice(2);
 const session = resumed ?? process.env.TROUPE_AGENT_ID ?? 'rehearsal';
+const worker = process.env.TROUPE_REHEARSAL_WORKER;
+const bridge = process.env.TROUPE_REHEARSAL_BRIDGE;
 const script = new Script({
   access,
   report,
-  print: (text) => writeFileSync(1, text)
+  print: (text) => writeFileSync(1, text),
+  ...(bridge ? { ask: (tool, args) => callBridge(bridge, tool, args) } : {})
 });
-const worker = process.env.TROUPE_REHEARSAL_WORKER;
 
 async function perform(): Promise<void> {
   const prompt = readFileSync(0, 'utf8');

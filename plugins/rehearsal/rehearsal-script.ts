@@ -18,6 +18,11 @@ interface ScriptParts {
   report: (event: Record<string, unknown>) => void;
   /** Prints text that is not an event. */
   print: (text: string) => void;
+  /** Calls a tool that asks; absent if the run may not ask. */
+  ask?: (
+    tool: string,
+    args: object
+  ) => Promise<Record<string, unknown> | undefined>;
 }
 
 /** Performs a script line by line. */
@@ -30,6 +35,8 @@ export class Script {
     say: (text) => this.said.push(text),
     sleep: (seconds) => delay(1000 * Number(seconds) || 0),
     write: (rest) => this.#write(rest),
+    permit: (command) => this.#permit(command),
+    ask: (rest) => this.#question(rest),
     progress: (text) => this.#report({ type: 'progress', text }),
     print: (megabytes) => this.#printMuch(Number(megabytes) || 1),
     fail: (rest) => fail(rest),
@@ -42,8 +49,10 @@ export class Script {
   };
 
   readonly #print: ScriptParts['print'];
+  readonly #ask: ScriptParts['ask'];
 
-  constructor({ access, report, print }: ScriptParts) {
+  constructor({ access, report, print, ask }: ScriptParts) {
+    this.#ask = ask;
     this.#access = access;
     this.#report = report;
     this.#print = print;
@@ -81,10 +90,47 @@ export class Script {
     for (let printed = 0; printed < megabytes; printed += 1) this.#print(text);
   }
 
-  #write(rest: string): void {
+  /** Undefined when the tool may be used, else why it is refused. */
+  async #refusal(
+    tool: string,
+    input: object,
+    isAllowed: boolean
+  ): Promise<string | undefined> {
+    if (isAllowed) return undefined;
+    if (!this.#ask) return `access is ${this.#access}`;
+    const answer = await this.#ask('permission', { tool_name: tool, input });
+    if (answer?.behavior === 'allow') return undefined;
+    return String(answer?.message ?? 'nobody could be asked');
+  }
+
+  /** Asks for a command as for a shell, and runs nothing. */
+  async #permit(command: string): Promise<void> {
+    const isAllowed = this.#access === 'full';
+    const why = await this.#refusal('Shell', { command }, isAllowed);
+    this.said.push(
+      why === undefined ? `allowed ${command}` : `(refused ${command}: ${why})`
+    );
+  }
+
+  async #question(rest: string): Promise<void> {
+    const [question = '', ...options] = rest.split(/\s*\|\s*/);
+    const answer = await this.#ask?.('ask_coordinator', {
+      question,
+      ...(options.length > 0 ? { options } : {})
+    });
+    this.said.push(
+      answer?.answer === undefined
+        ? `(no answer to: ${question})`
+        : `${question} ${answer.answer} (${answer.by})`
+    );
+  }
+
+  async #write(rest: string): Promise<void> {
     const [path = '', ...words] = rest.split(' ');
-    if (this.#access === 'read') {
-      this.said.push(`(refused to write ${path}: access is read)`);
+    const input = { file_path: path };
+    const why = await this.#refusal('Write', input, this.#access !== 'read');
+    if (why !== undefined) {
+      this.said.push(`(refused to write ${path}: ${why})`);
       return;
     }
     const target = resolve(path);

@@ -1,6 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CliEngine, FailureCode, Reply } from '../../src/plugin/plugin.ts';
+import type {
+  CliEngine,
+  Connection,
+  FailureCode,
+  Reply
+} from '../../src/plugin/plugin.ts';
 import { reportingEdits, withEdits } from '../shared/edits.ts';
 
 const here = import.meta.dirname;
@@ -28,14 +33,18 @@ export default {
     access,
     ...(sessionId === undefined ? [] : ['--', sessionId])
   ],
-  connect: (server, directory) => {
+  asks: {
+    access: ['read', 'write', 'full'],
+    edits: ['Write'],
+    reads: []
+  },
+  connect: (server, directory, { request }): Connection => {
     const file = join(directory, 'server.json');
     return {
       args: [],
-      env: {
-        TROUPE_REHEARSAL_WORKER: worker,
-        TROUPE_REHEARSAL_SERVER: file
-      },
+      env: request.asks
+        ? { TROUPE_REHEARSAL_BRIDGE: file }
+        : { TROUPE_REHEARSAL_WORKER: worker, TROUPE_REHEARSAL_SERVER: file },
       files: { 'server.json': JSON.stringify(server) }
     };
   },

@@ -33,6 +33,7 @@ export function defaultConfig() {
       heartbeatSeconds: 60,
       keepFailedPane: false
     },
+    asks: { allow: [], deny: [] },
     http: {
       sessions: 32,
       idleMinutes: 30,

@@ -123,6 +123,48 @@ const onEndSchema = lazy(() => {
     .describe('How an ended agent is reported to you.');
 });
 
+/** The configuration's `asks`. */
+const asksSchema = lazy(() => {
+  const filled = z.string().min(1);
+
+  const askRule = z
+    .strictObject({
+      engine: filled.optional().describe('The name of an engine.'),
+      tool: filled.optional().describe('The tool, as the engine names it.'),
+      command: filled
+        .optional()
+        .describe(
+          'The first words of the command. A line that is more than one plain command is never allowed by it.'
+        ),
+      path: filled
+        .optional()
+        .describe(
+          'A pattern for the file, relative to the workspace: `docs/**`.'
+        ),
+      url: z
+        .url({ protocol: /^https?$/ })
+        .optional()
+        .describe('The origin of the address: `https://example.org`.')
+    })
+    .refine((given) => Object.keys(given).length > 0, {
+      error: 'needs at least one field'
+    })
+    .describe('All fields that are given have to match.');
+
+  return z
+    .strictObject({
+      allow: z
+        .array(askRule)
+        .default([])
+        .describe('Permissions that are granted.'),
+      deny: z
+        .array(askRule)
+        .default([])
+        .describe('Permissions that are refused. They come before `allow`.')
+    })
+    .describe('Answers permissions that agents ask for, without a person.');
+});
+
 /** The configuration file. Every key is optional. */
 export const configSchema = lazy(() => {
   const defaults = defaultConfig();
@@ -234,6 +276,7 @@ export const configSchema = lazy(() => {
     squad: squadSchema().prefault({}),
     council: councilSchema().prefault({}),
     orchestrator: orchestratorSchema().prefault({}),
+    asks: asksSchema().prefault({}),
     http: httpSchema().prefault({}),
     onEnd: onEndSchema().prefault({}),
     iac: z

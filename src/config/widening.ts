@@ -48,7 +48,8 @@ export function wideningsIn(
     ...squadWidenings(written.squad, context),
     ...councilWidening(written.council, context),
     ...httpWidenings(written.http),
-    ...onEndWidening(written.onEnd)
+    ...onEndWidening(written.onEnd),
+    ...asksWidening(written.asks)
   ];
 }
 
@@ -284,4 +285,11 @@ function onEndWidening(onEnd: unknown): Widening[] {
   if (!isObject(onEnd) || !Array.isArray(onEnd.command)) return [];
   const words = onEnd.command.map((word) => JSON.stringify(word)).join(' ');
   return [widening('onEnd.command', `runs ${words} at the end of each agent`)];
+}
+
+function asksWidening(asks: unknown): Widening[] {
+  if (!isObject(asks) || !Array.isArray(asks.allow)) return [];
+  if (asks.allow.length === 0) return [];
+  const rules = asks.allow.map((rule) => JSON.stringify(rule)).join(', ');
+  return [widening('asks.allow', `allows what matches ${rules}, unasked`)];
 }

@@ -2,6 +2,7 @@ import { type Config, hasToolset } from '../config/config.ts';
 import { policyOf } from '../config/retention.ts';
 import { squadSettingsOf } from '../config/squads.ts';
 import { leftOutFaults } from '../config/trust.ts';
+import type { Asks } from '../core/asks/answers/asks.ts';
 import type { Journal } from '../core/audit/journal/journal.ts';
 import { lastEnded } from '../core/audit/journal/recently-ended.ts';
 import type { Council } from '../core/council/council.ts';
@@ -64,6 +65,7 @@ export class Host {
   readonly store: RunStore;
   readonly origin: CallerContext;
   readonly tracker: RunTracker;
+  readonly asks: Asks;
   readonly processes: Processes;
   readonly keys: ApiKeys;
   readonly journal: Journal;
@@ -93,6 +95,7 @@ export class Host {
     this.store = parts.store;
     this.origin = parts.origin;
     this.tracker = parts.tracker;
+    this.asks = parts.asks;
     this.processes = parts.processes;
     this.journal = parts.journal;
     this.squads = parts.squads;
@@ -181,9 +184,19 @@ export class Host {
     // Not awaited: ending processes that ignore SIGTERM takes seconds.
     void this.endVanished();
     await this.tracker.tick().catch(logProblem);
+    for (const id of this.store.openIds()) this.#attendAsks(id);
     // Another process may hold the council's lock; runs must not wait for it.
     await withTimeout(this.#updateSummons(), 300, undefined);
     this.#parts.starter.pump();
+  }
+
+  #attendAsks(agentId: string): void {
+    const record = this.store.recordOf(agentId);
+    try {
+      if (record) this.asks.attend(record);
+    } catch (problem) {
+      logProblem(problem);
+    }
   }
 
   readonly #watchDisk = async (): Promise<void> => {

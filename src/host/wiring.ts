@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import { createProcesses } from '../adapters/child-process/processes.ts';
 import { createRepositories } from '../adapters/git/repositories.ts';
 import type { Config } from '../config/config.ts';
 import { councilPathOf } from '../config/council.ts';
 import { roleDirectoriesOf, squadSettingsOf } from '../config/squads.ts';
+import { Asks } from '../core/asks/answers/asks.ts';
 import { Journal } from '../core/audit/journal/journal.ts';
 import { Rotation } from '../core/audit/journal/rotation.ts';
 import { createRedactor } from '../core/audit/redaction/redact.ts';
@@ -88,6 +90,13 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       ),
     workers: () => workersAtWork(workerStore, registry)
   });
+  const origin = new CallerContext({ store, processes });
+  const asks = new Asks({
+    store,
+    processes,
+    journal,
+    authority: { store, origin, maxAccess: config.maxAccess }
+  });
   const shared = {
     workspace,
     registry,
@@ -122,6 +131,16 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   };
   const starter = new RunStarter({
     ...shared,
+    asks: {
+      bridge: {
+        command: process.execPath,
+        args: [join(distDirectory(), 'ask-bridge.cjs')]
+      },
+      tools: ['ask_coordinator'],
+      get rules() {
+        return config.asks;
+      }
+    },
     changeTracker,
     capOf: (engine) => registry.settingsOf(engine).maxConcurrent,
     get maxConcurrent() {
@@ -133,6 +152,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   });
   const tracker = new RunTracker({
     ...shared,
+    asks,
     changeTracker,
     pages,
     engineOf,
@@ -143,7 +163,6 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     isOurs: (id) => starter.hasStarted(id)
   });
   const vanished = new Vanished({ ...shared, starter, onLost: log });
-  const origin = new CallerContext({ store, processes });
   const admission = new Admission({
     origin,
     get maxDepth() {
@@ -189,7 +208,8 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     active: async () =>
       (await tracker.active()).map(({ record, status }) => ({
         ...record,
-        queued: status === 'queued'
+        queued: status === 'queued',
+        asking: asks.isAsking(record)
       })),
     onProblem: logProblem
   });
@@ -217,6 +237,9 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     registry,
     store,
     workspace,
+    get maxAccess() {
+      return config.maxAccess;
+    },
     get settings() {
       return {
         ...squadSettingsOf(config.squad, workspace),
@@ -257,6 +280,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   });
   const tidied = [store.drafts, ...Object.values(paths.views)];
   return {
+    asks,
     safety: new StateIntegrity(paths, councilStore.file.path, logProblem),
     store,
     origin,

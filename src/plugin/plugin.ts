@@ -1,16 +1,12 @@
 /**
- * The plugin contract. A plugin's default export is an engine: a plain object
- * that describes how a prompt becomes a reply. The host starts the processes,
- * reads the keys and writes the files. This file has types only.
+ * The plugin contract, types only. A plugin's default export is an engine, an
+ * object that describes how a prompt becomes a reply; the host does the rest.
  */
 
 /** What an agent may do: read, change files, or anything the user may do. */
 export type Access = 'read' | 'write' | 'full';
 
-/**
- * How access is limited: `enforced` by the engine itself (sandbox or tool
- * list), or only `asked` for, in words or flags that the agent may ignore.
- */
+/** `enforced` by the engine (sandbox, tool list), or only `asked` for. */
 export type Enforcement = 'enforced' | 'asked';
 
 /** Why a run failed. The list is closed and documented in docs/reference/errors.md. */
@@ -67,6 +63,8 @@ export interface EngineRequest {
   baseUrl?: string;
   /** True when the host runs as root, which some CLIs treat specially. */
   asRoot: boolean;
+  /** True for a run that asks for what its access does not allow. */
+  asks?: true;
 }
 
 /** The reply so far. `read` folds events into it; the last is the answer. */
@@ -176,10 +174,7 @@ export interface CliEngine extends EngineBasics {
    * ended is never read from stderr.
    */
   readError?: (reply: Reply, line: string) => Reply;
-  /**
-   * The program's own log of a session, a file of JSON lines, for tokens that
-   * its events do not report. Nothing else is read from it.
-   */
+  /** The program's log of a session in JSON lines, read only for tokens. */
   usageLog?: {
     /** An absolute path; undefined for an invalid session id. Pure. */
     path: (
@@ -227,6 +222,18 @@ export interface CliEngine extends EngineBasics {
     directory: string,
     surroundings: Surroundings
   ) => Connection;
+  /**
+   * For requests with `asks`: `args` and `connect` offer the tools that need
+   * permission, and send each use to `permission` of the server. Without an
+   * answer, the program refuses. Absent: a run of this engine cannot ask.
+   */
+  asks?: {
+    /** The accesses that the program keeps while it asks. */
+    access: Access[];
+    /** Tools that only change one file, and tools that only read. */
+    edits: string[];
+    reads: string[];
+  };
   /** A worker without it runs in the background. */
   interactive?: Interactive;
   /** Other names for a worker of this engine, unless an engine has them. */
@@ -247,9 +254,8 @@ export interface McpServer {
 }
 
 /**
- * What a program is started with so that it has an MCP server. The user's own
- * files are never written: files go into `directory`, which is private to one
- * worker and stays as long as the worker does.
+ * What a program is started with so that it has an MCP server. Files go into
+ * `directory`, which is private to one agent; the user's are never written.
  */
 export interface Connection {
   /** Put before the arguments of `args` or `interactive`. */
@@ -320,10 +326,7 @@ export interface ApiTools {
   apiKey: string;
   /** Aborted when the run is stopped. */
   signal: AbortSignal;
-  /**
-   * Retries transient failures, detects silence and records status and request
-   * id. Give it to the SDK, and switch the SDK's own retries off.
-   */
+  /** Retries and detects silence: switch the SDK's own retries off. */
   fetch: typeof fetch;
   /** Call with each piece of a streamed answer, which is shown and stored. */
   onText: (piece: string) => void;
@@ -339,9 +342,8 @@ export interface ApiEngine extends EngineBasics {
   /** Id in @pydantic/genai-prices; else the reply or `prices` gives costs. */
   prices?: string;
   /**
-   * Sends one request. A rejected promise is a failed run: the host reads
-   * status, network and abort from its own `fetch`. An answer that was cut off
-   * must come back with `failure`, or with `finished: false`.
+   * Sends one request. A rejected promise is a failed run. An answer that was
+   * cut off must come back with `failure`, or with `finished: false`.
    */
   generate: (request: ApiRequest, tools: ApiTools) => Promise<Reply>;
 }

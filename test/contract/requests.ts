@@ -22,6 +22,7 @@ export function requests(): EngineRequest[] {
     { newSessionId: marked('new') },
     { baseUrl: 'http://127.0.0.1:9' },
     { asRoot: true },
+    { asks: true },
     {
       model: marked('model'),
       systemPrompt: marked('brief'),

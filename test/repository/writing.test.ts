@@ -40,10 +40,9 @@ const allowed: Record<string, string> = {
   'src/core/changes/own-worktree.ts: mkdir':
     "a project's directory, by the mask",
   'src/core/council/state-file.ts: open': 'only to read, and no link',
-  'src/core/orchestrator/process/launch-plan.ts: link': 'its own, by a symlink',
-  'src/core/orchestrator/process/launch-plan.ts: mkdir':
-    '0700, in a new folder',
-  'src/core/orchestrator/process/launch-plan.ts: symlink':
+  'src/core/engines/connection.ts: link': 'its own, by a symlink',
+  'src/core/engines/connection.ts: mkdir': '0700, in a new folder',
+  'src/core/engines/connection.ts: symlink':
     "to the user's own settings, out of a new folder",
   'src/core/paths/records.ts: rename': "whole records, in the user's directory",
   'src/core/retention/clean.ts: copyFile':

@@ -3,12 +3,13 @@
  * It writes the same files by the same rules as supervisor-script.ts, but
  * costs one Node process for each agent.
  *
- * `node supervisor.cjs <folder> <wall> <idle> <limit> <keep|stop> CMD ARGS…`
+ * `node supervisor.cjs <folder> <wall> <idle> <limit> <keep|stop> <ask> CMD ARGS…`
  */
 import { statSync } from 'node:fs';
 import { Socket } from 'node:net';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import spawn from 'cross-spawn';
+import { openAsksIn } from '../../core/asks/ask-files.ts';
 import { hasExited, type StopReason } from '../../core/runs/run-files.ts';
 import { touchAlive } from '../../core/runs/sign-of-life.ts';
 import { writeNew } from '../../core/state/files/atomic-file.ts';
@@ -20,7 +21,7 @@ import {
 import { thisProcess } from './process-table.ts';
 import { killWindowsTree } from './windows.ts';
 
-const [directory = '', wall, idle, limit, mode, command = '', ...args] =
+const [directory = '', wall, idle, limit, mode, asks, command = '', ...args] =
   process.argv.slice(2);
 const file = (name: string) => join(directory, name);
 const self = thisProcess();
@@ -56,9 +57,17 @@ function watch(): void {
   let quietSince = performance.now();
   let seen = -1;
   const seconds = (text: string | undefined) => Number(text) || 0;
-  if (seconds(wall) > 0)
-    setTimeout(() => stop('timeout'), 1000 * seconds(wall));
+  let [ranMs, checkedAt] = [0, performance.now()];
   setInterval(() => {
+    const now = performance.now();
+    const passedMs = now - checkedAt;
+    checkedAt = now;
+    const isAsking =
+      seconds(asks) > 0 &&
+      openAsksIn(directory, basename(directory)).length > 0;
+    if (isAsking) quietSince += passedMs;
+    else ranMs += passedMs;
+    if (seconds(wall) > 0 && ranMs >= 1000 * seconds(wall)) stop('timeout');
     const size = statSync(file('stdout')).size + statSync(file('stderr')).size;
     if (size !== seen) quietSince = performance.now();
     seen = size;

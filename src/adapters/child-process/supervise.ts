@@ -108,6 +108,7 @@ function limitsOf(request: LaunchRequest): string[] {
     String(Math.ceil(request.timeoutSeconds)),
     String(Math.ceil(request.idleTimeoutSeconds)),
     String(request.outputLimitBytes),
-    request.stopWithUs ? 'stop' : 'keep'
+    request.stopWithUs ? 'stop' : 'keep',
+    String(Math.ceil(request.askSeconds ?? 0))
   ];
 }

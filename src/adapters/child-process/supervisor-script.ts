@@ -19,6 +19,8 @@
  *   sign of life for servers that cannot see these processes, and ends the tree
  *   if one of them has recorded an end anyway. At a limit it runs the reaper,
  *   which ends the tree; without node it signals the process group.
+ * - The limits of time and silence pause while the agent has an open ask, at
+ *   most as long as an ask may take.
  * - In a terminal the shell leads its session and dies with it, so the kernel
  *   sends SIGHUP to the other processes. The watchdog survives that and ends
  *   the rest.
@@ -34,8 +36,9 @@
  * dropped. Descriptor 3, in mode `stop`, is a pipe that ends with the server.
  */
 export const supervisorScript = `
-dir=$1 wall=$2 idle=$3 limit=$4 mode=$5 mask=$6 node=$7 reaper=$8 output=$9
-shift 9
+dir=$1 wall=$2 idle=$3 limit=$4 mode=$5 asks=$6 mask=$7 node=$8 reaper=$9
+output=\${10}
+shift 10
 exec 4>&2 2>/dev/null
 # The agent keeps its own PATH.
 ours=/usr/bin:/bin\${PATH:+:$PATH}
@@ -99,6 +102,35 @@ lost() {
   [ -z "$full" ] || [ $((out % 1024)) -ne 0 ] || echo "[filled]" >>"$dir/exit"
 }
 
+# True while an ask is open. An ask that outlives its limit has no bridge.
+held=0 was=
+asking() {
+  open=
+  for ask in "$dir"/asks/*.json; do
+    [ ! -e "$ask" ] || [ -e "\${ask%json}answer" ] || open=$open$ask
+  done
+  [ -n "$open" ] || return
+  [ "$open" = "$was" ] || held=0
+  was=$open held=$((held + 1))
+  [ "$held" -le $((asks + 15)) ]
+}
+# Sleeps, and sets step to the seconds without an open ask.
+pass() {
+  if [ "$asks" -eq 0 ]; then
+    sleep "$step" &
+    wait $!
+    return
+  fi
+  slept=0 counted=0
+  while [ "$slept" -lt "$step" ]; do
+    sleep 1 &
+    wait $!
+    slept=$((slept + 1))
+    asking || counted=$((counted + 1))
+  done
+  step=$counted
+}
+
 (
   PATH=$ours
   umask 077
@@ -112,8 +144,7 @@ lost() {
       [ "$step" -le "$quarter" ] || step=$quarter
     fi
     [ "$wall" -eq 0 ] || [ "$step" -le "$left" ] || step=$left
-    sleep "$step" &
-    wait $!
+    pass
     read -r code <"$dir/exit" && [ -n "$code" ] && exit
     # An empty file needs a new block for a byte.
     full=

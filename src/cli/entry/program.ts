@@ -4,6 +4,7 @@ import { didYouMean } from '../../core/nearest.ts';
 import { version } from '../../host/package.ts';
 import { addApply } from '../commands/agents/apply.ts';
 import { addAsk } from '../commands/agents/ask.ts';
+import { addAsks } from '../commands/agents/asks.ts';
 import { addCancel } from '../commands/agents/cancel.ts';
 import { addClean } from '../commands/agents/clean.ts';
 import { addContinue } from '../commands/agents/continue.ts';
@@ -52,6 +53,7 @@ export function createProgram(): Command {
   addApply(program);
   addWait(program);
   addWatch(program);
+  addAsks(program);
   addCancel(program);
   addNotify(program);
   addStatuslineHelp(program);

@@ -8,7 +8,12 @@ export const endedStatus = z.enum([
   'canceled',
   'interrupted'
 ]);
-const agentStatus = z.enum(['queued', 'running', ...endedStatus.options]);
+const agentStatus = z.enum([
+  'queued',
+  'running',
+  'asking',
+  ...endedStatus.options
+]);
 
 export const usage = z.strictObject({
   prompt_tokens: z.number(),
@@ -272,3 +277,33 @@ export const watchDocument = z.strictObject({
   workers: z.array(listedWorker)
 });
 export type WatchDocument = z.output<typeof watchDocument>;
+
+export const asksDocument = z.array(
+  z.strictObject({
+    ask_id: z.string(),
+    agent_id: z.string(),
+    engine: z.string(),
+    kind: z.enum(['permission', 'question']),
+    tool: z.string(),
+    /** Absent: the agents above may answer it, too. */
+    for: z.literal('person').optional(),
+    source,
+    command: z.string().optional(),
+    path: z.string().optional(),
+    url: z.string().optional(),
+    question: z.string().optional(),
+    options: z.array(z.string()).optional(),
+    reason: z.string().optional(),
+    waiting_seconds: z.number(),
+    expires_in_seconds: z.number()
+  })
+);
+export type AsksDocument = z.output<typeof asksDocument>;
+
+export const answerDocument = z.strictObject({
+  ask_id: z.string(),
+  agent_id: z.string(),
+  status: z.literal('answered'),
+  waited_seconds: z.number()
+});
+export type AnswerDocument = z.output<typeof answerDocument>;

@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import { hostErrorCodes } from '../../core/errors.ts';
 import {
+  answerDocument,
   applyDocument,
   askDocument,
+  asksDocument,
   cancelDocument,
   diffDocument,
   listDocument,
@@ -44,8 +46,10 @@ const errorDocument = z.strictObject({
 
 /** The documents that commands print with `--json`, by name in the schema. */
 export const outputDocuments = {
+  answer: answerDocument,
   apply: applyDocument,
   ask: askDocument,
+  asks: asksDocument,
   cancel: cancelDocument,
   clean: cleanDocument,
   clean_disk: diskDocument,

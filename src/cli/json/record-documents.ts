@@ -50,6 +50,25 @@ const words = z.union([
 export const logLine = z.discriminatedUnion('type', [
   z.strictObject({
     ...everyRecord,
+    type: z.literal('asked'),
+    ask_id: z.string(),
+    kind: z.enum(['permission', 'question']),
+    tool: z.string(),
+    subject: z.string(),
+    asked_at: z.iso.datetime()
+  }),
+  z.strictObject({
+    ...everyRecord,
+    type: z.literal('answered'),
+    ask_id: z.string(),
+    by: z.string(),
+    who: z.string().optional(),
+    decision: z.enum(['allow', 'deny']).nullable(),
+    text: z.string().nullable(),
+    waited_ms: z.number()
+  }),
+  z.strictObject({
+    ...everyRecord,
     type: z.literal('spawned'),
     engine: z.string(),
     label: z.string(),

@@ -79,6 +79,11 @@ function doingOf(host: Host, { record, status, outcome }: Run) {
   if (outcome)
     return outcome.error === null ? undefined : cutLine(outcome.error);
   if (status === 'queued') return 'waiting for a free place';
+  const [first] = status === 'asking' ? host.asks.open([record]) : [];
+  if (first) {
+    const [subject = ''] = Object.values(first.ask.subject);
+    return cutLine(`${first.ask.ask_id} ${first.ask.tool}: ${subject}`);
+  }
   const words = host.tracker.lastWords(record);
   return words === undefined ? undefined : cutLine(words);
 }

@@ -5,6 +5,7 @@ import {
 import type { JournalReader } from '../../core/audit/journal/journal-reader.ts';
 import { parseRecord } from '../../core/audit/journal/journal-record.ts';
 import type { Host } from '../../host/host.ts';
+import { withAsking } from '../output/agents.ts';
 import { readBack } from '../output/journal-lines.ts';
 import { counted, dollars } from '../output/text.ts';
 import { listedWorkers } from '../output/worker-table.ts';
@@ -44,7 +45,9 @@ export class Watcher {
   async read(): Promise<Snapshot> {
     const host = this.#host;
     const runs = await host.tracker.active();
-    const active = await Promise.all(runs.map((run) => watchedRun(host, run)));
+    const active = await Promise.all(
+      runs.map((run) => watchedRun(host, withAsking(run, host)))
+    );
     const workers = listedWorkers(host, this.#limit).map(watchedWorker);
     const isLive = ({ isActive }: WatchedAgent) => isActive;
     const agents = [
@@ -173,10 +176,11 @@ function countsOf(agents: WatchedAgent[]): string {
   const active = agents.filter(({ isActive }) => isActive);
   const runs = active.filter(({ of }) => !isWorker(of));
   const workers = active.length - runs.length;
-  const running = runs.filter(({ state }) => state === 'running').length;
-  const queued = runs.length - running;
+  const queued = runs.filter(({ state }) => state === 'queued').length;
+  const asking = runs.filter(({ state }) => state === 'asking').length;
   return [
-    `${running} running`,
+    `${runs.length - queued} running`,
+    ...(asking > 0 ? [`${asking} asking`] : []),
     ...(queued > 0 ? [`${queued} queued`] : []),
     ...(workers > 0 ? [counted(workers, 'worker')] : [])
   ].join(', ');

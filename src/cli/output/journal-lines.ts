@@ -78,6 +78,9 @@ function eventOf(record: JournalRecord): Cell {
       return 'spawned';
     case 'cancel_requested':
       return { text: 'cancel', color: colors.dim };
+    case 'asked':
+    case 'answered':
+      return record.type;
     case 'cleaned':
       return { text: 'cleaned', color: colors.dim };
     case 'finished':
@@ -91,6 +94,14 @@ function whatOf(record: JournalRecord): string {
       return record.task;
     case 'cancel_requested':
       return record.reason ?? '(no reason given)';
+    case 'asked':
+      return `${record.ask_id} ${record.tool}: ${record.subject}`;
+    case 'answered': {
+      const { ask_id: id, by, who, decision, text } = record;
+      const what = [decision, text].filter(Boolean).join(': ') || 'no answer';
+      const whom = who === undefined ? by : `${by} (${who})`;
+      return `${id} ${what}, by ${whom} after ${duration(record.waited_ms / 1000)}`;
+    }
     case 'cleaned':
       return `${amount(record.bytes)} removed from the record`;
     case 'finished': {

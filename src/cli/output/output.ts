@@ -128,6 +128,7 @@ export function statusColor(
     case 'crashed':
       return colors.red;
     case 'running':
+    case 'asking':
     case 'timeout':
     case 'interrupted':
     case 'starting':

@@ -176,6 +176,13 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           createChat: z.array(word).min(1).optional(),
           oneAtATime: z.boolean().optional(),
           connect: callable.optional(),
+          asks: z
+            .looseObject({
+              access: z.array(z.enum(['read', 'write', 'full'])).min(1),
+              edits: z.array(filled),
+              reads: z.array(filled)
+            })
+            .optional(),
           interactive: z
             .looseObject({
               args: callable,
@@ -201,6 +208,10 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
         .refine(({ read, readError }) => read || !readError, {
           path: ['readError'],
           error: 'needs "read", which tells that a run goes on'
+        })
+        .refine(({ connect, asks }) => connect || !asks, {
+          path: ['asks'],
+          error: 'needs "connect", which gives the agent its server'
         })
         .refine(({ resumes, takesSessionId }) => resumes || !takesSessionId, {
           path: ['takesSessionId'],

@@ -58,7 +58,7 @@ export function isInside(directory: string, path: string): boolean {
 }
 
 /** Resolves links in the existing part of a path. */
-function realPathOf(path: string): string {
+export function realPathOf(path: string): string {
   if (existsSync(path)) return realpathSync(path);
   const above = dirname(path);
   return above === path ? path : join(realPathOf(above), basename(path));

@@ -13,6 +13,11 @@ export interface LaunchRequest {
   timeoutSeconds: number;
   idleTimeoutSeconds: number;
   outputLimitBytes: number;
+  /**
+   * The time limit of an ask. The limits of time and silence pause while the
+   * run has an open one. 0 for a run that does not ask.
+   */
+  askSeconds?: number;
   /** Whether plain stdout is the answer, or events; undefined for neither. */
   isPlain?: boolean;
   /**
@@ -96,4 +101,11 @@ export interface OwnRuns {
   own(): RunRecord[];
   /** Removes a run from the queue. */
   drop(agentId: string): void;
+}
+
+/** The asks of runs, as far as their tracker needs them. */
+export interface RunAsks {
+  isAsking(record: RunRecord): boolean;
+  /** Ends the open asks of a run that has ended. */
+  close(record: RunRecord): void;
 }

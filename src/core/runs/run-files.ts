@@ -33,6 +33,8 @@ import { appendTo, overwriteFile, touch } from '../state/files/own-file.ts';
  * events.jsonl stop requests, state changes    any process, an append per line
  * chat/        the same files of the command that created its chat
  * on-end/      the same files of the user's command at its end
+ * asks/        its asks and their answers, see asks/ask-files.ts
+ * connection/  the program's configuration for a run that asks
  * exit         exit code, in reserved space    supervisor, its output readers
  * before       git snapshot from before        owner; removed at the end
  * looking      the process that diffs          exclusive create

@@ -68,6 +68,10 @@ export const recordSchema = lazy(() =>
     /** Absent in records of earlier versions, like `new_session_id`. */
     retry_seconds: count.exactOptional(),
     output_limit_bytes: count,
+    /** Who answers its asks. Absent for a run that may not ask. */
+    ask: z.enum(['coordinator', 'person']).exactOptional(),
+    /** Seconds until an ask is refused. */
+    ask_timeout_seconds: count.exactOptional(),
     on_disconnect: z.enum(['keep', 'stop']),
     request_id: nullable,
     created_at: text,

@@ -24,7 +24,8 @@ export function isAgentId(text: string): boolean {
 
 export type EndStatus = Outcome['status'];
 
-export type RunStatus = 'queued' | 'running' | EndStatus;
+/** `asking` is for lists: a running agent that waits for an answer. */
+export type RunStatus = 'queued' | 'running' | 'asking' | EndStatus;
 
 /** `read (enforced)`: what a run may do, and how that is enforced. */
 export function describeAccess(access: string, enforcement: string): string {

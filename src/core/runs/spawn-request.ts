@@ -49,6 +49,9 @@ export interface SpawnRequest {
   requestId?: string | undefined;
   cwd?: string | undefined;
   access?: Access | undefined;
+  /** Who answers what it asks for. Default: it may not ask. */
+  ask?: 'coordinator' | 'person' | 'none' | undefined;
+  askTimeoutSeconds?: number | undefined;
   /** Runs in its own worktree instead of the project's directory. */
   isolate?: 'worktree' | undefined;
   /** The worktree of the agent that is continued. */

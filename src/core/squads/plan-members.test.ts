@@ -73,6 +73,7 @@ function plan(
       templateVariables: [],
       ...settings
     },
+    maxAccess: 'full',
     unknownRoleHint: 'Call list_roles.'
   });
 }

@@ -1,13 +1,14 @@
 import { realpathSync } from 'node:fs';
 import { relative, sep } from 'node:path';
-import type { EngineRequest, Failure } from '../../plugin/plugin.ts';
+import type { Access, EngineRequest, Failure } from '../../plugin/plugin.ts';
 import type { EngineRegistry } from '../engines/engine-registry.ts';
 import { HostError } from '../errors.ts';
 import { resolveDirectory } from '../runs/admission/containment.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { chatIdForm, chatIdWords } from '../runs/sessions/create-chat.ts';
 import { holdersOf } from '../runs/sessions/session-turns.ts';
-import { checkForNul, checkTexts } from '../runs/start/new-record.ts';
+import { checkAsks } from '../runs/start/connect-asks.ts';
+import { capped, checkForNul, checkTexts } from '../runs/start/new-record.ts';
 import { shortName } from '../text.ts';
 import {
   type ChosenEngine,
@@ -29,6 +30,9 @@ export interface MemberRequest {
   roleId: string;
   task: string;
   cwd?: string | undefined;
+  /** Default: that of its role. */
+  ask?: Role['ask'] | undefined;
+  askTimeoutSeconds?: number | undefined;
   /** In stateful mode: the chat to continue; null or empty for a new one. */
   chatId?: string | null | undefined;
 }
@@ -38,6 +42,7 @@ export interface PlanningTools {
   registry: EngineRegistry;
   store: RunStore;
   workspace: string;
+  maxAccess: Access;
   settings: SquadSettings;
   /** The next step for a caller that names an unknown role. */
   unknownRoleHint: string;
@@ -46,6 +51,8 @@ export interface PlanningTools {
 /** A member that has been checked and may start. */
 export interface PlannedMember extends ChosenEngine {
   agentId: string;
+  ask: Role['ask'];
+  askTimeoutSeconds: number | undefined;
   role: Role;
   task: string;
   prompt: string;
@@ -116,11 +123,19 @@ function refusal(faults: Fault[]): HostError {
 }
 
 function plan(
-  { roleId, task, cwd: requestedCwd, chatId }: MemberRequest,
+  request: MemberRequest,
   list: RoleList,
   templates: Templates,
-  { registry, settings, store, workspace, unknownRoleHint }: PlanningTools
+  {
+    registry,
+    settings,
+    store,
+    workspace,
+    maxAccess,
+    unknownRoleHint
+  }: PlanningTools
 ): PlannedMember {
+  const { roleId, task, cwd: requestedCwd, chatId } = request;
   const role = find(roleId, list, unknownRoleHint);
   checkForNul({ task, cwd: requestedCwd });
   const cwd = resolveDirectory(workspace, requestedCwd);
@@ -130,7 +145,7 @@ function plan(
   const isStateful = settings.stateMode === 'stateful';
   const state = !isStateful ? 'none' : sessionId ? 'existing' : 'new';
   const prompt = buildPrompt(role.body, task, state);
-  const request: EngineRequest = {
+  const engineRequest: EngineRequest = {
     prompt,
     cwd,
     access: role.access ?? 'full',
@@ -141,15 +156,24 @@ function plan(
   checkTexts({ prompt, model: role.model });
   const chosen = chooseEngine(
     role,
-    { ...request, task, workspace },
+    { ...engineRequest, task, workspace },
     settings,
     templates,
     registry
   );
+  const ask = request.ask ?? role.ask;
+  if (ask === 'coordinator' || ask === 'person')
+    checkAsks(
+      chosen.as ?? chosen.engine,
+      capped(engineRequest.access, maxAccess),
+      registry.all()
+    );
   const failure = isStateful ? failureOf(chosen) : undefined;
   return {
     ...chosen,
     agentId: store.newId(null),
+    ask,
+    askTimeoutSeconds: request.askTimeoutSeconds ?? role.askTimeoutSeconds,
     role,
     task,
     prompt,

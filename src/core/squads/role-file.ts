@@ -1,6 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Access } from '../../plugin/plugin.ts';
+import { mostAskSeconds } from '../asks/ask.ts';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
 import { leadsOut } from '../runs/admission/containment.ts';
 import { collapseWhitespace } from '../text.ts';
@@ -18,7 +19,12 @@ export interface Role {
   model?: string;
   engine?: string;
   access?: Access;
+  /** Who answers what its agents ask for. */
+  ask?: Ask;
+  askTimeoutSeconds?: number;
 }
+
+type Ask = 'coordinator' | 'person' | 'none';
 
 /** Parses the YAML of a role's head, or throws an error that describes it. */
 export type ParseYaml = (text: string) => unknown;
@@ -48,7 +54,8 @@ export function parseRole(id: string, text: string, parse: ParseYaml): Role {
     // Briefs for other programs write "inherit" for the session's model.
     ...(model === undefined || model === 'inherit' ? {} : { model }),
     ...(engine === undefined ? {} : { engine }),
-    ...(access === undefined ? {} : { access })
+    ...(access === undefined ? {} : { access }),
+    ...askOf(keys)
   };
 }
 
@@ -113,6 +120,27 @@ function textOf(
   const text = value.trim();
   return text === '' ? undefined : text;
 }
+
+function askOf(
+  keys: Record<string, unknown>
+): Pick<Role, 'ask' | 'askTimeoutSeconds'> {
+  const requested = textOf(keys, 'ask');
+  const ask = asks.find((known) => known === requested);
+  if (requested !== undefined && !ask)
+    throw new Error(`its "ask" must be one of ${asks.join(', ')}`);
+  const limit = textOf(keys, 'ask_timeout');
+  const seconds = Number(limit);
+  if (limit !== undefined && !(seconds >= 1 && seconds <= mostAskSeconds))
+    throw new Error(
+      `its "ask_timeout" must be seconds from 1 to ${mostAskSeconds}`
+    );
+  return {
+    ...(ask ? { ask } : {}),
+    ...(limit === undefined ? {} : { askTimeoutSeconds: seconds })
+  };
+}
+
+const asks: Ask[] = ['coordinator', 'person', 'none'];
 
 /** An invalid access is never ignored, because it limits the agent. */
 function accessOf(keys: Record<string, unknown>): Access | undefined {

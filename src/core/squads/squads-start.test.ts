@@ -82,6 +82,7 @@ function squads(settings: Partial<SquadSettings> = {}): Squads {
       templateVariables: [],
       ...settings
     },
+    maxAccess: 'full',
     unknownRoleHint: '',
     squads: squadStore,
     admission: {

@@ -182,6 +182,8 @@ export class Squads {
       task: `${role.id}: ${member.task.trimStart()}`,
       model: role.model,
       access: role.access,
+      ask: member.ask,
+      askTimeoutSeconds: member.askTimeoutSeconds,
       cwd: engine.kind === 'cli' ? cwd : undefined,
       timeoutSeconds: this.#with.settings.timeoutSeconds,
       squad: { squadId, memberId: memberId(squadId, index), roleId: role.id },

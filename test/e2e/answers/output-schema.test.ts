@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { outputDocuments } from '../../../src/cli/json/output-schema.ts';
 import { type GoldenStage, goldenStage } from '../../golden/golden-stage.ts';
+import { askOf, resultOf, spawnAsker } from '../../kit/servers/ask-calls.ts';
 import { runCommand } from '../../kit/servers/command-line.ts';
 import { startServer } from '../../kit/servers/mcp-client.ts';
 import { createdWorker } from '../../kit/servers/orchestrator-calls.ts';
@@ -119,6 +120,32 @@ test('a broken journal, faults of plugins and roles are in the schema', async ()
     expect(faultsOf('doctor', doctor)).toEqual([]);
     expect(faultsOf('list', await troupe('list'))).toEqual([]);
   } finally {
+    workspace.remove();
+  }
+});
+
+test('asks and their answers are in the schema', async () => {
+  const workspace = createTempWorkspace();
+  workspace.write('.trouperc.json', '{ "engines": { "rehearsal": true } }');
+  const server = await startServer(workspace);
+  try {
+    const id = await spawnAsker(server, 'ask Which? | this | that');
+    const ask_id = await askOf(server, id);
+    const troupe = async (...args: string[]) =>
+      (await runCommand(workspace, [...args, '--json'])).stdout;
+    expect(faultsOf('asks', await troupe('asks'))).toEqual([]);
+    for (const name of ['list', 'watch'] as const) {
+      const shown = await troupe(name);
+      expect(shown).toContain('"asking"');
+      expect(faultsOf(name, shown)).toEqual([]);
+    }
+    const answered = await troupe('answer', ask_id, 'this');
+    expect(faultsOf('answer', answered)).toEqual([]);
+    expect(await resultOf(server, id)).toContain('Which? this (person)');
+    const lines = (await troupe('log')).trimEnd().split('\n');
+    expect(lines.flatMap((line) => faultsOf('log', line))).toEqual([]);
+  } finally {
+    await server.close();
     workspace.remove();
   }
 });

@@ -5,6 +5,7 @@ import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host/host.ts';
 import { describeReplaced } from '../../doctor/engine-check.ts';
 import type { ListDocument } from '../../json/agent-documents.ts';
+import { withAsking } from '../../output/agents.ts';
 import {
   colorsFor,
   print,
@@ -46,7 +47,8 @@ export function addList(program: Command): void {
 
 async function list(host: Host, { limit, json }: ListFlags): Promise<number> {
   const { replaced } = host.registry;
-  const active = await host.tracker.active();
+  const all = await host.tracker.active();
+  const active = all.map((run) => withAsking(run, host));
   const ended = await endedLast(host, limit);
   const workers = listedWorkers(host, limit);
   const doing: Doing = new Map(
@@ -54,11 +56,10 @@ async function list(host: Host, { limit, json }: ListFlags): Promise<number> {
   );
   if (json) {
     const shown = (run: Run) => describe(run, doing.get(run));
-    const rows = (status: string) =>
-      active.filter((run) => run.status === status).map(shown);
+    const isQueued = ({ status }: Run) => status === 'queued';
     await printJson<ListDocument>({
-      running: rows('running'),
-      queued: rows('queued'),
+      running: active.filter((run) => !isQueued(run)).map(shown),
+      queued: active.filter(isQueued).map(shown),
       ended: ended.map(shown),
       workers: workers.map(workerJson),
       faults: host.faults,

@@ -77,10 +77,37 @@ export interface CleanedRecord {
   completed_at: string | null;
 }
 
+/** An agent has asked for permission or for an answer. */
+interface AskedRecord {
+  type: 'asked';
+  agent_id: string;
+  ask_id: string;
+  kind: 'permission' | 'question';
+  tool: string;
+  /** The command, path, address or question. */
+  subject: string;
+  asked_at: string;
+}
+
+/** An ask has its answer, or has ended without one. */
+interface AnsweredRecord {
+  type: 'answered';
+  agent_id: string;
+  ask_id: string;
+  by: string;
+  /** The client or the agent that answered. */
+  who?: string;
+  decision: 'allow' | 'deny' | null;
+  text: string | null;
+  waited_ms: number;
+}
+
 export type JournalEvent =
   | SpawnedRecord
   | FinishedRecord
   | CancelRecord
+  | AskedRecord
+  | AnsweredRecord
   | CleanedRecord;
 
 export type JournalRecord = JournalEvent & {
@@ -239,6 +266,22 @@ const fieldChecks: Record<JournalEvent['type'], Record<string, Check>> = {
     result: isJournalText
   },
   cancel_requested: { reason: orNull(isText) },
+  asked: {
+    ask_id: isText,
+    kind: (value) => value === 'permission' || value === 'question',
+    tool: isText,
+    subject: isText,
+    asked_at: isTime
+  },
+  answered: {
+    ask_id: isText,
+    by: isText,
+    who: orAbsent(isText),
+    decision: (value) =>
+      value === null || value === 'allow' || value === 'deny',
+    text: orNull(isText),
+    waited_ms: isCount
+  },
   cleaned: { bytes: isCount, completed_at: orNull(isTime) }
 };
 

@@ -25,6 +25,8 @@ const filesChars = 3000;
 const mostPathChars = 200;
 /** The maximum length of an error in a record. */
 const mostErrorChars = 4000;
+/** The maximum length of what was asked, and of an answer. */
+const mostAskChars = 8000;
 
 /**
  * `iac.jsonl` in the record: the append-only events of all servers of a
@@ -140,6 +142,14 @@ export class Journal {
         };
       case 'cancel_requested':
         return { ...event, reason: this.#short(event.reason, 2000) };
+      case 'asked':
+        return {
+          ...event,
+          tool: this.#short(event.tool, 200),
+          subject: this.#short(event.subject, mostAskChars)
+        };
+      case 'answered':
+        return { ...event, text: this.#short(event.text, mostAskChars) };
       case 'cleaned':
         return event;
     }

@@ -83,7 +83,10 @@ export class AuditViews {
     if (!existsSync(paths.record)) return;
     const active = await this.#options.active();
     const ids = active
-      .map(({ agent_id, queued }) => `${agent_id}${queued ? '?' : ''}`)
+      .map(
+        ({ agent_id, queued, asking }) =>
+          `${agent_id}${queued ? '?' : ''}${asking ? '!' : ''}`
+      )
       .join(' ');
     const shown = this.#iac.look();
     await this.#rotate(shown.currentSize);
@@ -115,9 +118,10 @@ export class AuditViews {
   /** Redacts the agent's fields, because records of runs are not redacted. */
   #clean(agent: ActiveAgent): ActiveAgent {
     const { redact } = this.#options;
-    const { agent_id, label, kind, model, task, created_at, queued } = agent;
+    const { agent_id, label, kind, model, task, created_at } = agent;
+    const { queued, asking = false } = agent;
     return {
-      ...{ agent_id, label, kind, created_at, queued },
+      ...{ agent_id, label, kind, created_at, queued, asking },
       model: model === null ? null : redact(model),
       task: redact(task)
     };

@@ -11,6 +11,8 @@ export interface ActiveAgent {
   task: string;
   created_at: string;
   queued: boolean;
+  /** True while it waits for an answer. */
+  asking?: boolean;
 }
 
 const emptyRow = '| - | - | - | - | *No active agents* | - |';
@@ -24,7 +26,7 @@ export function activeTable(active: ActiveAgent[]): string {
   const rows = active.map((agent) => {
     const started = agent.queued
       ? 'queued'
-      : utc(agent.created_at).replace(' UTC', '');
+      : `${utc(agent.created_at).replace(' UTC', '')}${agent.asking ? ' (asking)' : ''}`;
     const model = markdownLine(agent.model ?? 'default', 40);
     return `| \`${agent.agent_id}\` | ${markdownLine(agent.label, 40)} | ${agent.kind.toUpperCase()} | ${model} | ${markdownLine(agent.task, 50)} | ${started} |`;
   });

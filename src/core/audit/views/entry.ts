@@ -15,6 +15,8 @@ export interface Entry {
   finished?: FinishedRecord;
   /** True while the agent waits for a free slot. */
   queued?: boolean;
+  /** True while it waits for an answer. */
+  asking?: boolean;
   /** When the agent's folder with its prompt and answer was removed. */
   cleanedAt?: string;
 }
@@ -60,8 +62,14 @@ export async function renderEntry(
 
 const errorChars = 300;
 
-function beginOf({ queued }: Entry): string {
-  return `- [ ] ⏳ **${queued ? 'Queued' : 'Running'}**`;
+function beginOf(entry: Entry): string {
+  const status = activeStatus(entry);
+  return `- [ ] ⏳ **${status.charAt(0).toUpperCase()}${status.slice(1)}**`;
+}
+
+/** The status of an agent that has not ended. */
+export function activeStatus({ queued, asking }: Entry): string {
+  return queued ? 'queued' : asking ? 'asking' : 'running';
 }
 
 function endOf(finished: FinishedRecord): string {

@@ -25,7 +25,7 @@ import {
 } from './archive.ts';
 import { type ActiveAgent, showsNoActiveAgents } from './context-view.ts';
 import { DayTotals } from './day-totals.ts';
-import { type Entry, renderEntry } from './entry.ts';
+import { activeStatus, type Entry, renderEntry } from './entry.ts';
 import {
   footer,
   footerBytes,
@@ -78,7 +78,7 @@ export class IacView {
     this.#totals.take(record, endOffset);
   #window: JournalWindow | undefined;
   #texts = new Map<string, RenderedEntry>();
-  #queued = new Set<string>();
+  #active = new Map<string, ActiveAgent>();
   #hasExpected = false;
 
   constructor(options: IacViewOptions) {
@@ -115,9 +115,7 @@ export class IacView {
     const { maximumEntries } = this.#options;
     const today = this.#totals.table();
     const mark = markOf(path, stem, identity());
-    this.#queued = new Set(
-      active.filter(({ queued }) => queued).map((agent) => agent.agent_id)
-    );
+    this.#active = new Map(active.map((agent) => [agent.agent_id, agent]));
     const overview = overviewTable(
       newestFirst(window)
         .slice(0, mostRows)
@@ -316,13 +314,13 @@ export class IacView {
     entry: NumberedEntry,
     pages = 'agents'
   ): Promise<Buffer> {
-    const running = this.#queued.has(entry.id) ? 'queued' : 'running';
+    const records = this.#recordsOf(window, entry);
+    const running = activeStatus(records);
     const status = entry.cleanedAt ?? (entry.finishedAt ? 'ended' : running);
     const state = `${status} ${pages}`;
     const known = this.#texts.get(entry.id);
     if (known?.state === state) return known.text;
     const { paths, redact } = this.#options;
-    const records = this.#recordsOf(window, entry);
     const text = Buffer.from(
       await renderEntry(records, paths.record, redact, pages)
     );
@@ -332,7 +330,7 @@ export class IacView {
   }
 
   #recordsOf(window: JournalWindow, entry: NumberedEntry): Entry {
-    const queued = this.#queued.has(entry.id);
-    return { ...window.recordsOf(entry), queued };
+    const { queued = false, asking = false } = this.#active.get(entry.id) ?? {};
+    return { ...window.recordsOf(entry), queued, asking };
   }
 }

@@ -1,6 +1,12 @@
 import { visibleText } from '../../text.ts';
 import type { FinishedRecord } from '../journal/journal-record.ts';
-import { type Entry, filesSummary, markdownLine, utc } from './entry.ts';
+import {
+  activeStatus,
+  type Entry,
+  filesSummary,
+  markdownLine,
+  utc
+} from './entry.ts';
 
 /** The number of rows, so that the cost of a rendering has a limit. */
 export const mostRows = 50;
@@ -23,7 +29,8 @@ export function overviewTable(entries: Entry[], agents: number): string {
   ].join('\n');
 }
 
-function rowOf({ spawned, finished, queued, cleanedAt }: Entry): string {
+function rowOf(entry: Entry): string {
+  const { spawned, finished, cleanedAt } = entry;
   const { agent_id: id, parent, client, created_at: created } = spawned;
   const cells = [
     utc(created).replace(' UTC', ''),
@@ -31,7 +38,7 @@ function rowOf({ spawned, finished, queued, cleanedAt }: Entry): string {
     parent ? `agent ${cell(parent, 20)}` : cell(client ?? '', 40),
     cell(spawned.label, 40),
     cell(spawned.task, 50),
-    finished ? outcomeOf(finished) : queued ? 'queued' : 'running',
+    finished ? outcomeOf(finished) : activeStatus(entry),
     finished ? costOf(finished) : '',
     finished ? filesSummary(finished) : ''
   ];

@@ -1,19 +1,11 @@
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  type Stats,
-  statSync,
-  symlinkSync
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type {
   Access,
   CliEngine,
-  Connection,
   Engine,
   EngineRequest
 } from '../../../plugin/plugin.ts';
+import { connectionName, writeConnection } from '../../engines/connection.ts';
 import { type EngineRegistry, labelOf } from '../../engines/engine-registry.ts';
 import { childEnvironment } from '../../engines/environment.ts';
 import { HostError } from '../../errors.ts';
@@ -77,9 +69,6 @@ export interface PlannedLaunch {
 
 /** An engine that can be a worker. */
 type WorkerEngine = CliEngine & Required<Pick<CliEngine, 'connect'>>;
-
-/** In a program's folder: the connection's files, which may hold secrets. */
-export const connectionName = 'connection';
 
 /** Every client accepts a call of this length. */
 const waitMs = 45_000;
@@ -223,37 +212,4 @@ function canWork(
 ): engine is WorkerEngine {
   if (engine.kind !== 'cli' || engine.connect === undefined) return false;
   return backend === 'process' || engine.interactive !== undefined;
-}
-
-/** Writes the files and links of a connection into a private directory. */
-export function writeConnection(
-  directory: string,
-  { files = {}, links = {} }: Pick<Connection, 'files' | 'links'>
-): void {
-  for (const [name, text] of Object.entries(files)) {
-    const path = join(directory, name);
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeNew(path, text);
-  }
-  // The longest names first, so that nothing is written through a link.
-  const sorted = Object.entries(links).sort(([a], [b]) => b.length - a.length);
-  for (const [name, target] of sorted) link(join(directory, name), target);
-}
-
-/** Links to the user's files, except where there is ours; merges folders. */
-function link(path: string, target: string): void {
-  const theirs = kindOf(statSync(target, { throwIfNoEntry: false }));
-  const ours = kindOf(lstatSync(path, { throwIfNoEntry: false }));
-  if (theirs === undefined || ours === 'file') return;
-  if (ours === undefined) {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    symlinkSync(target, path, theirs === 'folder' ? 'junction' : 'file');
-  } else if (theirs === 'folder')
-    for (const name of readdirSync(target))
-      link(join(path, name), join(target, name));
-}
-
-function kindOf(stats: Stats | undefined): 'file' | 'folder' | undefined {
-  if (!stats) return undefined;
-  return stats.isDirectory() ? 'folder' : 'file';
 }

@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connectionName } from '../../engines/connection.ts';
 import { messageOf } from '../../errors.ts';
 import {
   type ProcessIdentity,
@@ -27,7 +28,6 @@ import type { WorkerMeta } from '../queue/records.ts';
 import type { WorkerFolder } from '../queue/worker-folder.ts';
 import type { Worker } from '../queue/worker-store.ts';
 import {
-  connectionName,
   type LaunchParts,
   type PlannedLaunch,
   planLaunch

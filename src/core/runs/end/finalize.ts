@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { AgentPages } from '../../audit/views/agent-page.ts';
 import type { ChangeTracker } from '../../changes/change-tracker.ts';
 import { isSameProcess } from '../../processes/process-identity.ts';
-import type { Processes } from '../ports.ts';
+import type { Processes, RunAsks } from '../ports.ts';
 import type { Outcome, RunRecord } from '../run.ts';
 import type { RunEvents } from '../run-events.ts';
 import { claimOf, exitedAt, stopRequestOf } from '../run-files.ts';
@@ -22,6 +22,7 @@ export interface FinalizeDependencies extends OutcomeDependencies {
   changeTracker: ChangeTracker;
   journal: RunJournal;
   events: RunEvents;
+  asks?: RunAsks;
   /** Views of single agents, written when their end is recorded. */
   pages?: AgentPages;
 }
@@ -40,6 +41,7 @@ export async function finalize(
   if (store.outcomeOf(id)) return events.runChanged(record);
   if (!store.has(id)) throw new Error(`No record of agent ${id}`);
   const directory = store.directoryOf(id);
+  dependencies.asks?.close(record);
   const lostTree = lostTreeOf(record, directory);
   await changeTracker.conclude(record);
   const read = await readOutcome(record, lostTree, dependencies);

@@ -265,7 +265,8 @@ export class RunTracker {
       record.retry_seconds && isReader
         ? await this.#output.reply(record)
         : undefined;
-    const passed = this.#watchdog.passed(record, directory, said);
+    const isAsking = this.#with.asks?.isAsking(record);
+    const passed = this.#watchdog.passed(record, directory, said, isAsking);
     // The run may have ended while its output was read.
     if (!passed || hasExited(directory)) return;
     await processes.stop({

@@ -11,6 +11,8 @@ export interface WaitOptions {
   mode: 'all' | 'any';
   timeoutMs: number;
   signal?: AbortSignal | undefined;
+  /** Ends the wait early, such as when an awaited run asks for something. */
+  isInterrupted?: (waiting: Run[]) => boolean;
   /** Called at the start and after each end, while runs are awaited. */
   onProgress?: (finished: Run[], waiting: Run[]) => void;
 }
@@ -101,7 +103,14 @@ export async function waitForRuns(
     await check(agentIds);
     let [lastFullCheck, lastPoll] = [elapsed(), elapsed()];
     let lastDone = -1;
-    while (!enough() && elapsed() < timeoutMs && !signal?.aborted) {
+    const isInterrupted = () =>
+      options.isInterrupted?.([...waiting.values()]) ?? false;
+    while (
+      !enough() &&
+      !isInterrupted() &&
+      elapsed() < timeoutMs &&
+      !signal?.aborted
+    ) {
       if (done.size > lastDone) {
         lastDone = done.size;
         options.onProgress?.([...done.values()], [...waiting.values()]);

@@ -31,7 +31,7 @@ function check(
 ) {
   const watchdog = new Watchdog();
   const seen = checks.map(([second, said]) =>
-    watchdog.passed(changed, directory, said, second * 1000)
+    watchdog.passed(changed, directory, said, false, second * 1000)
   );
   return seen.at(-1);
 }
@@ -42,7 +42,7 @@ test('a stdout that has become shorter is noted, and makes its answer incomplete
     writeFileSync(join(directory, 'stdout'), text);
   writeFileSync(join(directory, 'exit'), emptyExitFile);
   printed('one\ntwo\n');
-  watchdog.passed(patient, directory, undefined, 0);
+  watchdog.passed(patient, directory, undefined, false, 0);
   printed('one\ntwo\nthree\n');
   watchdog.noteTruncation(patient.agent_id, directory);
   expect(lossOf(directory, 'X')).toBeUndefined();
@@ -66,7 +66,7 @@ describe('silence', () => {
   test('is over with every byte, however long ago the last check was', () => {
     const watchdog = new Watchdog();
     const at = (second: number) =>
-      watchdog.passed(idle, directory, undefined, second * 1000);
+      watchdog.passed(idle, directory, undefined, false, second * 1000);
     at(0);
     writeFileSync(join(directory, 'stderr'), '.');
     expect(at(600)).toBeUndefined();

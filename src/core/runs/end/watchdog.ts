@@ -12,6 +12,7 @@ const overdueMs = 10_000;
 interface Watched {
   /** Milliseconds of the monotonic clock, like all times here. */
   since: number;
+  checkedAt: number;
   /** Bytes of both output files. */
   output: number;
   stdout: number;
@@ -33,24 +34,30 @@ export class Watchdog {
   /**
    * @param said the reply so far, if retries are limited; the streak's number
    *   shows whether another streak began between two checks
+   * @param isAsking the limits of time and silence pause since the last check
    * @param now milliseconds of a monotonic clock
    */
   passed(
     record: RunRecord,
     directory: string,
     said: ReplySoFar | undefined,
+    isAsking = false,
     now = performance.now()
   ): Passed | undefined {
     const { agent_id: id, timeout_seconds, output_limit_bytes } = record;
     const stdout = this.noteTruncation(id, directory);
     const output = stdout + sizeOf(join(directory, 'stderr'));
     const fresh = {
-      ...{ since: now, output, stdout },
+      ...{ since: now, checkedAt: now, output, stdout },
       ...{ quietSince: now, retries: undefined }
     };
     const watched = this.#watched.get(id) ?? fresh;
     this.#watched.set(id, watched);
     watched.stdout = stdout;
+    const pausedMs = isAsking ? now - watched.checkedAt : 0;
+    watched.since += pausedMs;
+    watched.quietSince += pausedMs;
+    watched.checkedAt = now;
     if (watched.output !== output)
       Object.assign(watched, { output, quietSince: now });
     const ranMs = now - watched.since;

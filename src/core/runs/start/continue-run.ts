@@ -81,6 +81,8 @@ export async function continueRun(
     cwd,
     worktree,
     access: run.record.access,
+    ask: run.record.ask,
+    askTimeoutSeconds: run.record.ask_timeout_seconds,
     ...(run.record.model === null ? {} : { model: run.record.model }),
     ...program,
     ...(engine.kind === 'api' ? briefOf(run.record) : {}),

@@ -26,6 +26,7 @@ import { addEvent, claimNeverStarts } from '../run-files.ts';
 import type { RunStore } from '../run-store.ts';
 import { turnsBefore } from '../sessions/session-turns.ts';
 import type { Waiting } from '../spawn-request.ts';
+import { type AskParts, connectAsks } from './connect-asks.ts';
 
 /** Where the process of an API run finds the plugin of its engine. */
 export interface PluginSource {
@@ -45,6 +46,7 @@ export interface LaunchDependencies
     StdinDependencies {
   workspace: string;
   events: RunEvents;
+  asks?: AskParts;
 }
 
 /**
@@ -83,20 +85,27 @@ export async function launchRun(
   dependencies: LaunchDependencies
 ): Promise<void> {
   const { record, request, engine } = waiting;
-  const { workspace, events, processes } = dependencies;
+  const { workspace, events, processes, asks } = dependencies;
   try {
     checkStillInside(workspace, record.cwd);
     renewStdin(waiting, dependencies);
     addEvent(directory, { type: 'started', engine: engine.name });
     events.runStarted(record);
+    const program = programOf(engine, request, record, directory, dependencies);
     await processes.launch({
       agentId: record.agent_id,
       directory,
-      ...programOf(engine, request, record, directory, dependencies),
+      ...(asks
+        ? connectAsks(program, engine, request, record, directory, {
+            ...asks,
+            workspace
+          })
+        : program),
       cwd: record.cwd,
       timeoutSeconds: record.timeout_seconds,
       idleTimeoutSeconds: silenceLimitOf(record),
       outputLimitBytes: record.output_limit_bytes,
+      askSeconds: record.ask ? (record.ask_timeout_seconds ?? 0) : 0,
       stopWithUs: record.on_disconnect === 'stop'
     }).ended;
   } catch (error) {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Access, Engine } from '../../../plugin/plugin.ts';
+import { defaultAskSeconds } from '../../asks/ask.ts';
 import {
   type EngineRegistry,
   enforcementOf,
@@ -80,6 +81,7 @@ export function newRecord(
     idle_timeout_seconds: registry.idleTimeoutOf(engine),
     retry_seconds: registry.retryLimitOf(engine),
     output_limit_bytes: settings.outputLimitBytes,
+    ...askOf(request),
     on_disconnect: settings.onDisconnect,
     request_id: requestId,
     created_at: new Date().toISOString(),
@@ -99,6 +101,11 @@ export function newRecord(
         ? randomUUID()
         : null
   };
+}
+
+function askOf({ ask, askTimeoutSeconds }: SpawnRequest) {
+  if (ask === undefined || ask === 'none') return {};
+  return { ask, ask_timeout_seconds: askTimeoutSeconds ?? defaultAskSeconds };
 }
 
 /** The template or the program of an engine that is not the registered one. */

@@ -15,6 +15,7 @@ import type { RunTracker } from '../end/run-tracker.ts';
 import type { Outcome, RunRecord } from '../run.ts';
 import type { RunEvents } from '../run-events.ts';
 import type { Spawned, SpawnRequest } from '../spawn-request.ts';
+import { checkAsks } from './connect-asks.ts';
 import { preflight } from './launch-run.ts';
 import {
   checkTexts,
@@ -46,7 +47,8 @@ export class Spawner {
    * Resolves once the run is recorded on disk and queued or started.
    * @throws HostError when nothing was started: `cwd_outside`, `cwd_missing`,
    *   `no_repository`, `depth_limit`, `disk_limit`, `spawn_rate`,
-   *   `at_capacity`, `unknown_engine`, `storage_full`, `storage_unwritable`.
+   *   `at_capacity`, `unknown_engine`, `ask_unsupported`, `storage_full`,
+   *   `storage_unwritable`.
    */
   async spawn(request: SpawnRequest): Promise<Spawned> {
     const { registry, settings, store, admission, events } = this.#with;
@@ -66,6 +68,7 @@ export class Spawner {
         if (known) return known;
       }
       const plain = newRecord(engine, request, cwd, attempt, this.#with);
+      if (plain.ask) checkAsks(engine, plain.access, registry.all());
       // Without a needless await, a `list` call that follows shows this agent.
       const record =
         request.isolate || worktree
@@ -208,6 +211,7 @@ export class Spawner {
       access: record.access,
       cwd: record.cwd,
       asRoot: process.getuid?.() === 0,
+      ...(record.ask ? { asks: true } : {}),
       ...(record.model === null ? {} : { model: record.model }),
       ...(record.system_prompt === null
         ? {}

@@ -1,3 +1,4 @@
+import type { OpenAsk } from '../../../core/asks/answers/asks.ts';
 import type { WaitResult } from '../../../core/runs/end/waiter.ts';
 import { noteWait } from '../../../core/runs/notify/open-waits.ts';
 import type { Run } from '../../../core/runs/run.ts';
@@ -18,18 +19,28 @@ interface WaitOptions {
 /** The most active agents that a progress message names. */
 const mostNamed = 4;
 
-/** Waits for agents within the client's time limit, and reports progress. */
+/**
+ * Waits for agents within the client's time limit, and reports progress. An
+ * agent that asks ends the wait, once for each ask and connection.
+ */
 export async function waitWithProgress(
   host: Host,
   { agentIds, mode, seconds, name }: WaitOptions,
   context: ToolContext
-): Promise<WaitResult> {
+): Promise<WaitResult & { asks: OpenAsk[] }> {
   const { waitSeconds } = limitsOf(context.clientName);
   const total = agentIds.length;
   const onProgress = (done: Run[], waiting: Run[]) => {
     const prefix = name === undefined ? '' : `${name}: `;
     const message = `${prefix}${done.length} of ${total} ended${activityOf(host, waiting)}`;
     context.progress(done.length, total, message);
+  };
+  let asks: OpenAsk[] = [];
+  const isInterrupted = (waiting: Run[]) => {
+    asks = host.asks
+      .open(waiting.map(({ record }) => record))
+      .filter(({ ask }) => !context.toldAsks.has(ask.ask_id));
+    return asks.length > 0;
   };
   const close = isWokenByHook(context.clientName)
     ? noteWait(
@@ -45,11 +56,15 @@ export async function waitWithProgress(
       mode,
       timeoutMs: 1000 * Math.min(seconds, waitSeconds),
       signal: context.signal,
+      isInterrupted,
       onProgress
     })
     .finally(close);
   if (result.finished.length > 0) onProgress(result.finished, result.waiting);
-  return result;
+  // A canceled call gives no answer.
+  if (context.signal.aborted) return { ...result, asks: [] };
+  for (const { ask } of asks) context.toldAsks.add(ask.ask_id);
+  return { ...result, asks };
 }
 
 /** `; Claude 1a2b3c4d: Bash: npm test; Codex 5e6f7a8b: queued` */

@@ -12,7 +12,11 @@ import {
 import { HostError } from '../../../core/errors.ts';
 import { logProblem } from '../../../host/log.ts';
 import { version } from '../../../host/package.ts';
-import { errorAnswer, type Tool } from '../tool/define-tool.ts';
+import {
+  errorAnswer,
+  type Tool,
+  type ToolContext
+} from '../tool/define-tool.ts';
 import { refuseWrongParams } from '../transport/bad-message.ts';
 import {
   type AnswerTransport,
@@ -63,6 +67,7 @@ export async function serve(
     }
   );
   const added = byName(additions.tools ?? []);
+  const connected = { ...options, toldAsks: new Set<string>() };
   let offered: ReturnType<typeof load> | undefined;
   const load = async () => {
     const { tools, host } = await options.offer(server);
@@ -88,7 +93,7 @@ export async function serve(
   ) => {
     const { tools } = await current();
     const tool = tools.get(name);
-    if (tool) return callTool(tool, input, extra, server, options, transport);
+    if (tool) return callTool(tool, input, extra, server, connected, transport);
     const other = added.get(name);
     return other
       ? callAdded(other, input, server, extra)
@@ -128,9 +133,10 @@ async function callTool(
   input: unknown,
   extra: Extra,
   server: Server,
-  { life, session }: ServeOptions,
+  options: ServeOptions & Pick<ToolContext, 'toldAsks'>,
   transport: AnswerTransport
 ): Promise<CallToolResult> {
+  const { life, session } = options;
   const clientName = server.getClientVersion()?.name ?? '';
   const client = clientName.slice(0, 200);
   const callbacks: (() => void | Promise<void>)[] = [];
@@ -140,6 +146,7 @@ async function callTool(
       clientName,
       caller: session ? { client, session: session.name } : { client },
       isThere: session?.isConnected ?? (() => false),
+      toldAsks: options.toldAsks,
       afterAnswer: (work) => callbacks.push(work),
       progress: progressOf(extra)
     })

@@ -7,6 +7,7 @@ const context: ToolContext = {
   signal: new AbortController().signal,
   clientName: 'test',
   caller: { client: 'test' },
+  toldAsks: new Set(),
   isThere: () => false,
   progress: () => undefined,
   afterAnswer: () => undefined
@@ -121,7 +122,7 @@ test.each([
   const tool = toolThat(() => Promise.reject(thrown()));
   const answer = await tool.call({ name: 'x' }, context);
   expect(answer.isError).toBe(true);
-  expect(answer.structuredContent.error_code).toBe('internal');
+  expect(answer.structuredContent?.error_code).toBe('internal');
   expect(JSON.stringify(answer)).not.toContain('secret');
   expect(String(stderr.mock.calls[0]?.[0])).toContain('greet failed');
 });

@@ -18,6 +18,8 @@ export interface ToolContext extends Asker {
   clientName: string;
   /** The client as it is stored in the record of an agent. */
   caller: Caller;
+  /** Ids of the asks that this connection has been told of. */
+  toldAsks: Set<string>;
   /** Notifies the client of progress, if the call has a progress token. */
   progress: (done: number, total: number, message: string) => void;
   /**
@@ -92,7 +94,7 @@ export interface Tool {
 
 interface ToolAnswer {
   content: { type: 'text'; text: string }[];
-  structuredContent: Record<string, unknown>;
+  structuredContent?: Record<string, unknown>;
   isError?: boolean;
   [key: string]: unknown;
 }

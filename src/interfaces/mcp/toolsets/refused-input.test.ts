@@ -46,6 +46,7 @@ async function call(
     signal: new AbortController().signal,
     clientName: 'test',
     caller: { client: 'test' },
+    toldAsks: new Set(),
     isThere: () => true,
     progress: () => undefined,
     afterAnswer: (work) => void work()

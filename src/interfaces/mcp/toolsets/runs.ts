@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { askFacts, asksField } from '../../../answers/asks.ts';
 import type { Answer, Facts, Form, Put } from '../../../answers/budget.ts';
 import {
   inlineChars,
@@ -8,6 +9,7 @@ import {
 } from '../../../answers/format-run.ts';
 import { ofAgent } from '../../../answers/read-output.ts';
 import { linePart, listPart } from '../../../answers/truncate.ts';
+import type { OpenAsk } from '../../../core/asks/answers/asks.ts';
 import type {
   PluginFault,
   Replaced
@@ -22,12 +24,19 @@ import { fitAnswer, messageField } from '../answers/client-limits.ts';
 import { markRead } from '../answers/mark-read.ts';
 import { byTool } from '../answers/ways-on.ts';
 import { defineTool, ending, reading, type Tool } from '../tool/define-tool.ts';
+import { answerTool } from './answer.ts';
 import { agentId } from './shapes.ts';
 import { waitTool } from './wait.ts';
 
 /** Tools that follow the agents of this workspace, started by any server. */
 export function runTools(host: Host): Tool[] {
-  return [listTool(host), resultTool(host), waitTool(host), cancelTool(host)];
+  return [
+    listTool(host),
+    resultTool(host),
+    waitTool(host),
+    answerTool(host),
+    cancelTool(host)
+  ];
 }
 
 function resultTool(host: Host): Tool {
@@ -150,6 +159,7 @@ function listTool(host: Host): Tool {
         running,
         queued: active.filter(({ status }) => status === 'queued'),
         completed_ids: host.recent(limit, over),
+        asking: host.asks.open(running.map(({ record }) => record)),
         faults: host.faults,
         replaced: host.registry.replaced
       };
@@ -166,12 +176,13 @@ interface Listed {
   running: Run[];
   queued: Run[];
   completed_ids: string[];
+  asking: OpenAsk[];
   faults: readonly PluginFault[];
   replaced: Replaced[];
 }
 
 function listAll(
-  { running, queued, completed_ids, faults, replaced }: Listed,
+  { running, queued, completed_ids, asking, faults, replaced }: Listed,
   put: Put,
   wordsOf = new Map<Run, string | undefined>()
 ): Facts {
@@ -182,7 +193,7 @@ function listAll(
       words === undefined
         ? {}
         : { ...ofAgent, ...put(linePart('progress', words)) };
-    return rowOf(run, { ...task, ...progress });
+    return rowOf(run, { ...task, ...progress }, asking);
   };
   const fault = ({ plugin, problem }: PluginFault) => ({
     plugin,
@@ -192,6 +203,7 @@ function listAll(
     running: running.map(row),
     queued: queued.map(row),
     completed_ids,
+    ...asksField(asking, put, 'asking'),
     ...(faults.length > 0 ? { faults: faults.map(fault) } : {}),
     ...(replaced.length > 0 ? { replaced } : {}),
     tip:
@@ -203,21 +215,35 @@ function listAll(
 
 /** As many agents as fit. */
 function listSome(
-  { running, queued, completed_ids, faults, replaced }: Listed,
+  { running, queued, completed_ids, asking, faults, replaced }: Listed,
   put: Put
 ): Facts {
-  const row = (run: Run) => rowOf(run, { task: shortName(taskOf(run), 20) });
+  const row = (run: Run) =>
+    rowOf(run, { task: shortName(taskOf(run), 20) }, asking);
   return {
     ...put(listPart('running', running.map(row))),
     ...put(listPart('queued', queued.map(row))),
     ...put(listPart('completed_ids', completed_ids)),
+    ...(asking.length > 0
+      ? put(
+          listPart(
+            'asking',
+            asking.map((one) => askFacts(one, put))
+          )
+        )
+      : {}),
     ...(faults.length > 0 ? put(listPart('faults', [...faults])) : {}),
     ...(replaced.length > 0 ? put(listPart('replaced', replaced)) : {}),
     tip: 'Not all have room here. See troupe list and troupe doctor for the rest.'
   };
 }
 
-function rowOf({ record, status }: Run, texts: Facts): Facts {
+function rowOf(
+  { record, status }: Run,
+  texts: Facts,
+  asking: OpenAsk[]
+): Facts {
+  const isAsking = asking.some((one) => one.record === record);
   const { squad } = record;
   return {
     id: record.agent_id,
@@ -226,7 +252,7 @@ function rowOf({ record, status }: Run, texts: Facts): Facts {
     // Another agent wrote the task.
     ...(record.parent === null ? {} : ofAgent),
     ...texts,
-    status,
+    status: isAsking ? 'asking' : status,
     ...(squad ? { squadId: squad.squadId } : {})
   };
 }

@@ -21,3 +21,8 @@ export const timeout = z
   .max(604_800)
   .optional()
   .describe('Seconds until stopped');
+
+/** Who answers what an agent asks for beyond its access. */
+export const ask = z.enum(['coordinator', 'person', 'none']).optional();
+
+export const askTimeout = z.number().min(1).max(604_800).optional();

@@ -16,9 +16,17 @@ import {
   starting,
   type Tool
 } from '../tool/define-tool.ts';
+import { inputSchemaOf } from '../tool/input-schema.ts';
 import { toolNameOf } from '../tool/spawn-tool-name.ts';
 import { secondOpinionTool } from './second-opinion.ts';
-import { agentId, model, systemPrompt, timeout } from './shapes.ts';
+import {
+  agentId,
+  ask,
+  askTimeout,
+  model,
+  systemPrompt,
+  timeout
+} from './shapes.ts';
 
 const prompt = z
   .string()
@@ -42,8 +50,11 @@ const commonInput = {
   request_id: requestId
 };
 
+const askInput = { ask, ask_timeout: askTimeout };
+
 const cliInput = {
   ...commonInput,
+  ...askInput,
   cwd: z.string().min(1).max(4096).optional().describe('Inside the workspace'),
   access: z
     .enum(['read', 'write', 'full'])
@@ -55,8 +66,11 @@ const cliInput = {
 /** All engines of a kind share a schema: each schema takes time at startup. */
 const inputs = {
   cli: z.strictObject(cliInput),
-  api: z.strictObject(commonInput)
+  api: z.strictObject({ ...commonInput, ...askInput })
 };
+
+/** APIs refuse to ask, with the reason; clients are not offered it. */
+const offeredByApis = z.strictObject(commonInput);
 
 export function spawnTools(host: Host): Tool[] {
   return [
@@ -67,7 +81,7 @@ export function spawnTools(host: Host): Tool[] {
 }
 
 function spawnTool(host: Host, engine: Engine): Tool {
-  return defineTool({
+  const tool = defineTool({
     name: toolNameOf(engine),
     title: `Spawn ${labelOf(engine)}`,
     description: describe(engine, host),
@@ -89,13 +103,18 @@ function spawnTool(host: Host, engine: Engine): Tool {
           requestId: request_id,
           cwd,
           access,
-          isolate
+          isolate,
+          ask: input.ask,
+          askTimeoutSeconds: input.ask_timeout
         }),
         clientName,
         access
       );
     }
   });
+  return engine.kind === 'cli'
+    ? tool
+    : { ...tool, inputSchema: inputSchemaOf(offeredByApis) };
 }
 
 function continueTool(host: Host): Tool {
@@ -179,7 +198,7 @@ function answer(
   const begins = status === 'queued' ? 'is queued and will run' : 'runs';
   return {
     ...facts,
-    message: `${record.label} ${begins}${access}, timeout ${limit}. ${isolationOf(record)}${warning ? `${warning} ` : ''}${host.configNotice ? `${host.configNotice} ` : ''}${next(record.agent_id, host, clientName)}`
+    message: `${record.label} ${begins}${access}, timeout ${limit}. ${asksOf(record)}${isolationOf(record)}${warning ? `${warning} ` : ''}${host.configNotice ? `${host.configNotice} ` : ''}${next(record.agent_id, host, clientName)}`
   };
 }
 
@@ -221,6 +240,13 @@ function again(
     ...ready_engines,
     message: `This request_id made agent ${id} before, which could not start; no second one was made: ${result} says why. To try again, take another request_id.${message}`
   };
+}
+
+function asksOf({ ask, access, ask_timeout_seconds }: RunRecord): string {
+  if (ask === undefined) return '';
+  const what = access === 'full' ? 'only questions' : 'what it may not do';
+  const whom = ask === 'person' ? 'a person' : 'you (or a person)';
+  return `It asks ${whom} ${what}, and waits ${ask_timeout_seconds} s for each answer. `;
 }
 
 function isolationOf({ worktree }: RunRecord): string {

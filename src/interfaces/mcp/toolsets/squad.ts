@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { asksField } from '../../../answers/asks.ts';
 import {
   type Answer,
   type Budget,
@@ -13,6 +14,7 @@ import {
   readMembers
 } from '../../../answers/squad-members.ts';
 import { listPart } from '../../../answers/truncate.ts';
+import type { OpenAsk } from '../../../core/asks/answers/asks.ts';
 import { whyGone } from '../../../core/runs/damaged-run.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Role } from '../../../core/squads/role-file.ts';
@@ -22,7 +24,7 @@ import type { Host } from '../../../host/host.ts';
 import { fitAnswer, limitsOf, messageField } from '../answers/client-limits.ts';
 import { markRead } from '../answers/mark-read.ts';
 import { waitWithProgress } from '../answers/wait-with-progress.ts';
-import { hasRuns, waysOn } from '../answers/ways-on.ts';
+import { answerAsks, hasRuns, waysOn } from '../answers/ways-on.ts';
 import {
   defineTool,
   looking,
@@ -30,6 +32,7 @@ import {
   type Tool,
   type ToolContext
 } from '../tool/define-tool.ts';
+import { ask, askTimeout } from './shapes.ts';
 
 /** The most members of one call. */
 const mostMembers = 500;
@@ -37,7 +40,9 @@ const mostMembers = 500;
 const member = {
   roleId: z.string().min(1).max(255).describe('Id from list_roles'),
   task: z.string().min(1).describe('The whole task: it sees nothing else'),
-  cwd: z.string().max(4096).optional().describe('Inside the workspace')
+  cwd: z.string().max(4096).optional().describe('Inside the workspace'),
+  ask,
+  ask_timeout: askTimeout
 };
 
 /** Only stateful squads have chats. */
@@ -86,15 +91,18 @@ function startTool(host: Host): Tool {
     annotations: starting,
     handle: async ({ members, metadata, background }, context) => {
       const started = await host.squads.start({
-        members,
+        members: members.map(({ ask_timeout, ...member }) => ({
+          ...member,
+          askTimeoutSeconds: ask_timeout
+        })),
         metadata,
         caller: context.caller
       });
-      const runs = background
-        ? await spawned(host, started)
+      const { runs, asks } = background
+        ? { runs: await spawned(host, started), asks: [] }
         : await settled(host, started, context);
       return markRead(
-        await answer(host, started, runs, context.clientName),
+        await answer(host, started, runs, asks, context.clientName),
         host,
         context
       );
@@ -102,16 +110,19 @@ function startTool(host: Host): Tool {
   });
 }
 
-/** The members' runs once all have ended, or at the client's time limit. */
+/**
+ * The members' runs once all have ended, one asks for something, or at the
+ * client's time limit.
+ */
 async function settled(
   host: Host,
   { squad, refused }: StartedSquad,
   context: ToolContext
-): Promise<Run[]> {
+): Promise<{ runs: Run[]; asks: OpenAsk[] }> {
   const agentIds = squad.members
     .map(({ agentId }) => agentId)
     .filter((id) => !refused.has(id));
-  const { finished, waiting } = await waitWithProgress(
+  const { finished, waiting, asks } = await waitWithProgress(
     host,
     {
       agentIds,
@@ -121,7 +132,7 @@ async function settled(
     },
     context
   );
-  return [...finished, ...waiting];
+  return { runs: [...finished, ...waiting], asks };
 }
 
 /** The members' runs right after the start; refused ones have ended. */
@@ -139,6 +150,7 @@ async function answer(
   host: Host,
   { squad, refused, warning }: StartedSquad,
   runs: Run[],
+  asks: OpenAsk[],
   clientName: string
 ) {
   const byId = new Map(runs.map((run) => [run.record.agent_id, run]));
@@ -158,6 +170,7 @@ async function answer(
   const messages = [
     ...(warning === undefined ? [] : [warning]),
     ...(host.configNotice === undefined ? [] : [host.configNotice]),
+    ...(asks.length > 0 ? [answerAsks(asks, host.config)] : []),
     ...(open === 0
       ? []
       : [
@@ -175,6 +188,8 @@ async function answer(
       const cut = isWhole || kind === 'bare' ? [] : [ways.readOn];
       return {
         squadId,
+        ...(asks.length > 0 ? { status: 'needs_answer' } : {}),
+        ...asksField(asks, put),
         ...messageField(...messages, ...brief, ...cut),
         ...(kind === 'bare' ? put(listPart('members', members)) : { members })
       };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Answer, Facts, Form } from '../../../answers/budget.ts';
+import { asksField } from '../../../answers/asks.ts';
+import type { Answer, Facts, Form, Put } from '../../../answers/budget.ts';
 import {
   type Report,
   reachOf,
@@ -24,7 +25,7 @@ import type { Host } from '../../../host/host.ts';
 import { fitAnswer, messageField } from '../answers/client-limits.ts';
 import { markRead } from '../answers/mark-read.ts';
 import { waitWithProgress } from '../answers/wait-with-progress.ts';
-import { byTool } from '../answers/ways-on.ts';
+import { answerAsks, byTool } from '../answers/ways-on.ts';
 import { defineTool, reading, type Tool } from '../tool/define-tool.ts';
 import { agentId } from './shapes.ts';
 
@@ -36,7 +37,7 @@ export function waitTool(host: Host): Tool {
     name: 'wait_for_agents',
     title: 'Wait for agents',
     description:
-      'Waits until your agents end and gives their answers; call result only for truncated ones. On status "timeout" call again.',
+      'Waits until your agents end and gives their answers; call result only for truncated ones. On status "timeout" call again; on "needs_answer" answer_agent first.',
     input: z.strictObject({
       timeout: z
         .number()
@@ -68,7 +69,7 @@ export function waitTool(host: Host): Tool {
           host,
           context
         );
-      const { finished, waiting, spoilt, lost, elapsedMs } =
+      const { finished, waiting, spoilt, lost, asks, elapsedMs } =
         await waitWithProgress(
           host,
           { agentIds: ids, mode, seconds: timeout },
@@ -83,40 +84,50 @@ export function waitTool(host: Host): Tool {
       const squad = squadId === undefined ? {} : { squadId };
       const answer = fitAnswer(
         context.clientName,
-        await formsOf(host, { finished, spoilt }, (results, brief, list) =>
-          waiting.length === 0
-            ? {
-                status: lost.length > 0 ? 'agents_lost' : 'all_completed',
-                ...squad,
-                elapsed_seconds,
-                ...others,
-                ...lostOf(lost, list),
-                ...messageField(...notes, ...brief),
-                ...list(
-                  lost.length > 0 ? 'completed_results' : 'results',
-                  results
-                )
-              }
-            : {
-                status: isAny ? 'any_completed' : 'timeout',
-                ...squad,
-                elapsed_seconds,
-                ...lostOf(lost, list),
-                ...list('still_running', still_running),
-                ...others,
-                ...messageField(
-                  `The rest goes on in the background. Call wait_for_agents again ${
-                    squadId !== undefined
-                      ? 'with the same squadId'
-                      : still_running.length > mostIds
-                        ? 'without agent_ids'
-                        : 'with still_running as agent_ids'
-                  }.`,
-                  ...notes,
-                  ...brief
-                ),
-                ...list('completed_results', results)
-              }
+        await formsOf(
+          host,
+          { finished, spoilt },
+          (results, brief, list, put) =>
+            waiting.length === 0
+              ? {
+                  status: lost.length > 0 ? 'agents_lost' : 'all_completed',
+                  ...squad,
+                  elapsed_seconds,
+                  ...others,
+                  ...lostOf(lost, list),
+                  ...messageField(...notes, ...brief),
+                  ...list(
+                    lost.length > 0 ? 'completed_results' : 'results',
+                    results
+                  )
+                }
+              : {
+                  status:
+                    asks.length > 0
+                      ? 'needs_answer'
+                      : isAny
+                        ? 'any_completed'
+                        : 'timeout',
+                  ...squad,
+                  elapsed_seconds,
+                  ...asksField(asks, put),
+                  ...lostOf(lost, list),
+                  ...list('still_running', still_running),
+                  ...others,
+                  ...messageField(
+                    ...(asks.length > 0 ? [answerAsks(asks, host.config)] : []),
+                    `The rest goes on in the background. Call wait_for_agents again ${
+                      squadId !== undefined
+                        ? 'with the same squadId'
+                        : still_running.length > mostIds
+                          ? 'without agent_ids'
+                          : 'with still_running as agent_ids'
+                    }.`,
+                    ...notes,
+                    ...brief
+                  ),
+                  ...list('completed_results', results)
+                }
         )
       );
       return markRead(answer, host, context);
@@ -205,7 +216,8 @@ function noneRunning(others: Wanted['others']): string {
 type Envelope = (
   results: Facts[],
   brief: string[],
-  list: (name: string, items: unknown[]) => Facts
+  list: (name: string, items: unknown[]) => Facts,
+  put: Put
 ) => Facts;
 
 /**
@@ -230,7 +242,8 @@ async function formsOf(
         reports.map((report) => report[kind](put)),
         brief,
         (name, items) =>
-          kind === 'bare' ? put(listPart(name, items)) : { [name]: items }
+          kind === 'bare' ? put(listPart(name, items)) : { [name]: items },
+        put
       );
   return [
     { answer: form('full'), minBytes: 1000 },

@@ -65,6 +65,7 @@ const context = {
   signal: new AbortController().signal,
   clientName: 'a client',
   caller: { client: 'a client' },
+  toldAsks: new Set<string>(),
   isThere: () => false,
   progress: () => undefined,
   afterAnswer: () => undefined

@@ -13,8 +13,8 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
-} from '../../../../test/kit/workspaces/temp-workspace.ts';
-import { writeConnection } from './launch-plan.ts';
+} from '../../../test/kit/workspaces/temp-workspace.ts';
+import { writeConnection } from './connection.ts';
 
 let workspace: TempWorkspace;
 let directory: string;

@@ -1,0 +1,120 @@
+import { join } from 'node:path';
+import type {
+  Access,
+  CliEngine,
+  Engine,
+  EngineRequest
+} from '../../../plugin/plugin.ts';
+import { defaultAskSeconds } from '../../asks/ask.ts';
+import {
+  askFile,
+  askSettingsFile,
+  createAskFolder
+} from '../../asks/ask-files.ts';
+import type { AskRules } from '../../asks/ask-rules.ts';
+import type { AskSettings } from '../../asks/asker.ts';
+import { connectionName, writeConnection } from '../../engines/connection.ts';
+import { labelOf } from '../../engines/engine-registry.ts';
+import { HostError } from '../../errors.ts';
+import { readIfExists, writeNew } from '../../state/files/atomic-file.ts';
+import { ensureDirectory } from '../../state/files/directories.ts';
+import type { Program } from '../program.ts';
+import type { RunRecord } from '../run.ts';
+import type { Command } from '../spawn-request.ts';
+
+/** What runs that ask are started with. */
+export interface AskParts {
+  /** The program that writes a run's asks; its argument is the run's folder. */
+  bridge: Command;
+  /** The tools of that program that a model may call. */
+  tools: string[];
+  rules: AskRules;
+}
+
+/** A bridge refuses an ask before its caller gives up. */
+const slackSeconds = 60;
+
+/**
+ * Connects a run that asks to its bridge.
+ * @returns its program, with the arguments and variables of the connection
+ */
+export function connectAsks(
+  program: Program,
+  engine: Engine,
+  request: EngineRequest,
+  record: RunRecord,
+  directory: string,
+  { bridge, tools, rules, workspace }: AskParts & { workspace: string }
+): Program {
+  const isCli = engine.kind === 'cli';
+  if (record.ask === undefined || !isCli || !engine.connect) return program;
+  const seconds = record.ask_timeout_seconds ?? defaultAskSeconds;
+  const settings: AskSettings = {
+    agentId: record.agent_id,
+    engine: record.engine,
+    seconds,
+    cwd: record.cwd,
+    workspace,
+    edits: engine.asks?.edits ?? [],
+    reads: engine.asks?.reads ?? [],
+    rules
+  };
+  createAskFolder(directory);
+  writeNew(askFile(directory, askSettingsFile), JSON.stringify(settings));
+  const own = join(directory, connectionName);
+  ensureDirectory(own);
+  const server = {
+    name: 'troupe-ask',
+    command: bridge.command,
+    args: [...bridge.args, directory],
+    env: {},
+    tools,
+    callSeconds: seconds + slackSeconds
+  };
+  const connection = engine.connect(server, own, {
+    request,
+    inTerminal: false,
+    environment: program.environment,
+    read: readIfExists
+  });
+  writeConnection(own, connection);
+  return {
+    ...program,
+    args: [...connection.args, ...program.args],
+    environment: { ...program.environment, ...connection.env }
+  };
+}
+
+/**
+ * Checks that an engine can be held to asking.
+ * @param engines the other engines of this host
+ * @throws HostError `ask_unsupported` with the nearest that works
+ */
+export function checkAsks(
+  engine: Engine,
+  access: Access,
+  engines: Engine[]
+): void {
+  if (engine.kind === 'cli' && engine.asks?.access.includes(access)) return;
+  const label = labelOf(engine);
+  const able = engines
+    .filter((one): one is CliEngine => one.kind === 'cli')
+    .filter(({ asks }) => asks?.access.includes(access))
+    .map(({ name }) => name);
+  const nearest = [
+    ...(engine.kind === 'cli' && engine.asks
+      ? [`${label} with access ${engine.asks.access.join(' or ')}`]
+      : []),
+    ...(able.length > 0 ? [`an engine that can: ${able.join(', ')}`] : []),
+    'no ask'
+  ];
+  throw new HostError(
+    'ask_unsupported',
+    engine.kind === 'api'
+      ? `${label} is an API: it only answers with text, and has nothing to ask for.`
+      : engine.asks
+        ? `${label} cannot be held to access ${access} while it asks.`
+        : `${label} cannot be held to asking: troupe has no way to answer for its program before it acts.`,
+    `Use ${nearest.join(', or ')}.`
+  );
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { waitedMs } from '../../../core/asks/ask.ts';
+import type { Host } from '../../../host/host.ts';
+import { acting, defineTool, type Tool } from '../tool/define-tool.ts';
+
+/** Answers an agent that asks for permission or for an answer. */
+export function answerTool(host: Host): Tool {
+  return defineTool({
+    name: 'answer_agent',
+    title: 'Answer an agent that asks',
+    description:
+      'Answers an ask, once. allow is for this one call; look at it first. A question takes text.',
+    input: z.strictObject({
+      ask_id: z.string().min(1).max(64),
+      decision: z.enum(['allow', 'deny']).optional(),
+      text: z.string().min(1).max(20_000).optional()
+    }),
+    annotations: { ...acting, destructiveHint: true },
+    handle: async ({ ask_id, decision, text }, { clientName }) => {
+      const { ask, answer } = host.asks.answer(
+        { askId: ask_id, decision, text },
+        { client: clientName }
+      );
+      return {
+        ask_id,
+        agent_id: ask.agent_id,
+        status: 'answered',
+        waited_seconds: Math.round(waitedMs(ask, answer) / 100) / 10
+      };
+    }
+  });
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { type AskAnswer, isUnanswered } from '../../../core/asks/ask.ts';
+import type { Asker, AskSettings } from '../../../core/asks/asker.ts';
+import { isPlainReading, permissionOf } from '../../../core/asks/permission.ts';
+import { acting, defineTool, type Tool } from '../tool/define-tool.ts';
+
+/** The most characters of a question, a reason, or what is to be allowed. */
+const mostChars = 8000;
+
+/**
+ * The tools of a run that asks. `permission` is for the program, which calls it
+ * before it acts; `ask_coordinator` is for its model.
+ */
+export function askTools(
+  asker: Asker,
+  place: Omit<AskSettings, 'agentId' | 'engine' | 'rules'>
+): Tool[] {
+  const { seconds } = place;
+  return [
+    asText(
+      defineTool({
+        name: 'permission',
+        title: 'Ask for permission',
+        description: 'For the program, before it acts. Not for a model.',
+        input: z.strictObject({
+          tool_name: z.string().min(1),
+          input: z.record(z.string(), z.unknown()),
+          tool_use_id: z.string().optional()
+        }),
+        annotations: acting,
+        textOf: JSON.stringify,
+        handle: async ({ tool_name, input }, { signal, progress }) => {
+          if (isPlainReading(tool_name, input, place))
+            return { behavior: 'allow', updatedInput: input };
+          const request = permissionOf(tool_name, input, place);
+          const length = Object.values(request.subject).join('').length;
+          if (length > mostChars)
+            return {
+              behavior: 'deny',
+              message: `Nobody can judge ${length} characters: ask for a shorter call, such as of a script.`
+            };
+          const answer = await asker.ask(request, signal, (waited) =>
+            progress(waited, seconds, 'waiting for an answer')
+          );
+          return answer.decision === 'allow'
+            ? { behavior: 'allow', updatedInput: input }
+            : { behavior: 'deny', message: denialOf(answer) };
+        }
+      })
+    ),
+    defineTool({
+      name: 'ask_coordinator',
+      title: 'Ask who gave you this task',
+      description:
+        'Asks the agent or person that gave you this task one question, and waits for the answer. For what you cannot find out or decide yourself.',
+      input: z.strictObject({
+        question: z.string().regex(/\S/, 'is empty').max(mostChars),
+        options: z.array(z.string().min(1).max(500)).max(20).optional(),
+        context: z.string().max(mostChars).optional()
+      }),
+      annotations: acting,
+      handle: async ({ question, options, context }, { signal, progress }) => {
+        const answer = await asker
+          .ask(
+            {
+              kind: 'question',
+              tool: 'ask_coordinator',
+              subject: { question },
+              options,
+              reason: context || undefined,
+              needs: 'write'
+            },
+            signal,
+            (waited) => progress(waited, seconds, 'waiting for an answer')
+          )
+          .catch(() => undefined);
+        return !answer || isUnanswered(answer) || answer.text === null
+          ? {
+              status: 'unanswered',
+              advice:
+                'No answer came. Decide yourself, and say in your result what you assumed.'
+            }
+          : { answer: answer.text, by: answer.by };
+      }
+    })
+  ];
+}
+
+/** Programs read the decision from the text, and fail at anything beside it. */
+function asText(tool: Tool): Tool {
+  return {
+    ...tool,
+    call: async (input, context) => {
+      const { structuredContent, ...answer } = await tool.call(input, context);
+      return answer;
+    }
+  };
+}
+
+function denialOf({ by, text }: AskAnswer): string {
+  const why = text === null ? '' : `: ${text}`;
+  if (by === 'rule') return "Denied by a rule of the user's configuration.";
+  if (by === 'coordinator' || by === 'person')
+    return `Denied by the ${by}${why}`;
+  return 'No answer came in time, so this is denied. Go on without it.';
+}
