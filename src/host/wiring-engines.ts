@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { builtinEngines, optionalEngines } from '../../plugins/index.ts';
 import {
   baseDirectoryOf,
@@ -15,8 +16,10 @@ import {
 import { namedBy } from '../core/engines/environment.ts';
 import { loadEngines, nameOf } from '../core/engines/load/load-engines.ts';
 import { HostError } from '../core/errors.ts';
+import type { AskParts } from '../core/runs/start/connect-asks.ts';
 import type { Engine } from '../plugin/plugin.ts';
 import { log, logProblem } from './log.ts';
+import { distDirectory } from './package.ts';
 
 interface WiredEngines {
   registry: EngineRegistry;
@@ -131,5 +134,19 @@ export function configuredSecrets(
         secrets.add(secret);
     }
     return secrets;
+  };
+}
+
+/** What connects an agent that asks. */
+export function askPartsOf(config: Config): AskParts {
+  return {
+    bridge: {
+      command: process.execPath,
+      args: [join(distDirectory(), 'ask-bridge.cjs')]
+    },
+    tools: ['ask_coordinator'],
+    get rules() {
+      return config.asks;
+    }
   };
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { createProcesses } from '../adapters/child-process/processes.ts';
 import { createRepositories } from '../adapters/git/repositories.ts';
 import type { Config } from '../config/config.ts';
@@ -50,7 +49,7 @@ import { removeLeftovers } from '../core/state/files/atomic-file.ts';
 import { StateIntegrity } from '../core/state/integrity/state-guard.ts';
 import { log, logProblem } from './log.ts';
 import { distDirectory } from './package.ts';
-import { configuredSecrets } from './wiring-engines.ts';
+import { askPartsOf, configuredSecrets } from './wiring-engines.ts';
 import { wireOrchestrator, workersAtWork } from './wiring-orchestrator.ts';
 
 /** Creates and connects all parts for one workspace; starts nothing. */
@@ -95,8 +94,15 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     store,
     processes,
     journal,
-    authority: { store, origin, maxAccess: config.maxAccess }
+    authority: {
+      store,
+      origin,
+      get maxAccess() {
+        return config.maxAccess;
+      }
+    }
   });
+  events.onRunSpawned((record) => asks.attend(record));
   const shared = {
     workspace,
     registry,
@@ -131,16 +137,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   };
   const starter = new RunStarter({
     ...shared,
-    asks: {
-      bridge: {
-        command: process.execPath,
-        args: [join(distDirectory(), 'ask-bridge.cjs')]
-      },
-      tools: ['ask_coordinator'],
-      get rules() {
-        return config.asks;
-      }
-    },
+    asks: askPartsOf(config),
     changeTracker,
     capOf: (engine) => registry.settingsOf(engine).maxConcurrent,
     get maxConcurrent() {

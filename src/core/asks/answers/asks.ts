@@ -61,6 +61,8 @@ export class Asks {
   readonly #known = new Map<string, Known>();
   /** Names of marks that exist: what the journal has. */
   readonly #noted = new Set<string>();
+  /** Whether this process has seen a run that may ask. */
+  isInUse = false;
 
   constructor(dependencies: AsksDependencies) {
     this.#with = dependencies;
@@ -156,6 +158,7 @@ export class Asks {
 
   #read(record: RunRecord): Known['asks'] {
     if (record.ask === undefined) return [];
+    this.isInUse = true;
     const { agent_id: id } = record;
     const directory = this.#with.store.directoryOf(id);
     const stamp = askStamp(directory);

@@ -59,7 +59,7 @@ export async function serve(
     { name: 'troupe', title: 'troupe', version },
     {
       capabilities: {
-        tools: {},
+        tools: { listChanged: true },
         ...capabilitiesOf(prospect),
         ...additions.capabilities
       },
@@ -81,9 +81,19 @@ export async function serve(
     });
     return offered;
   };
+  /** The tools of the last list; undefined before the first. */
+  let listed: number | undefined;
+  const announceTools = (tools: Map<string, Tool>) => {
+    const count = listedIn(tools).length + added.size;
+    if (listed === undefined || listed === count) return;
+    listed = count;
+    if (transport.canNotify) server.sendToolListChanged().catch(logProblem);
+  };
   server.setRequestHandler(ListToolsRequestSchema, async ({ params }) => {
     refuseCursor(params);
-    const all = [...(await current()).tools.values(), ...added.values()];
+    const { tools } = await current();
+    const all = [...listedIn(tools), ...added.values()];
+    listed = all.length;
     // The SDK's type is narrower than JSON Schema.
     return { tools: all.map(({ call, ...facts }) => facts) as never };
   });
@@ -93,7 +103,10 @@ export async function serve(
   ) => {
     const { tools } = await current();
     const tool = tools.get(name);
-    if (tool) return callTool(tool, input, extra, server, connected, transport);
+    if (tool) {
+      const answer = callTool(tool, input, extra, server, connected, transport);
+      return answer.finally(() => announceTools(tools));
+    }
     const other = added.get(name);
     return other
       ? callAdded(other, input, server, extra)
@@ -195,6 +208,10 @@ async function withAnySignal<Result>(
   } finally {
     for (const signal of signals) signal.removeEventListener('abort', stop);
   }
+}
+
+function listedIn(tools: Map<string, Tool>): Tool[] {
+  return [...tools.values()].filter(({ isListed }) => isListed?.() ?? true);
 }
 
 function byName<Named extends { name: string }>(

@@ -89,6 +89,8 @@ export interface Tool {
   inputSchema: Record<string, unknown>;
   annotations: ToolAnnotations;
   _meta?: Record<string, unknown>;
+  /** False while `tools/list` leaves the tool out, which can be called anyway. */
+  isListed?: () => boolean;
   call: (input: unknown, context: ToolContext) => Promise<ToolAnswer>;
 }
 

@@ -3,7 +3,10 @@ import { waitedMs } from '../../../core/asks/ask.ts';
 import type { Host } from '../../../host/host.ts';
 import { acting, defineTool, type Tool } from '../tool/define-tool.ts';
 
-/** Answers an agent that asks for permission or for an answer. */
+/**
+ * Answers an agent that asks for permission or for an answer. It is listed once
+ * an agent may ask, so that no other client pays for its description.
+ */
 export function answerTool(host: Host): Tool {
   return defineTool({
     name: 'answer_agent',
@@ -16,6 +19,7 @@ export function answerTool(host: Host): Tool {
       text: z.string().min(1).max(20_000).optional()
     }),
     annotations: { ...acting, destructiveHint: true },
+    isListed: () => host.asks.isInUse,
     handle: async ({ ask_id, decision, text }, { clientName }) => {
       const { ask, answer } = host.asks.answer(
         { askId: ask_id, decision, text },

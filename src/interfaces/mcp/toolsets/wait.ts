@@ -37,7 +37,7 @@ export function waitTool(host: Host): Tool {
     name: 'wait_for_agents',
     title: 'Wait for agents',
     description:
-      'Waits until your agents end and gives their answers; call result only for truncated ones. On status "timeout" call again; on "needs_answer" answer_agent first.',
+      'Waits until your agents end and gives their answers; call result only for truncated ones. On status "timeout" call again.',
     input: z.strictObject({
       timeout: z
         .number()
