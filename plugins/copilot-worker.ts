@@ -18,11 +18,16 @@ export function tools(access: Access): string[] {
   return [...reading, 'create', 'edit', 'apply_patch'];
 }
 
+/** Tools beyond an access that a run may ask for. */
+const askable = ['bash', 'create', 'edit', 'apply_patch', 'web_fetch'];
+
 /** Copilot refuses anything that is not allowed here if it cannot ask. */
-export function permissions(access: Access): string[] {
+export function permissions(access: Access, asks = false): string[] {
   if (access === 'full') return ['--allow-all-tools', '--allow-all-paths'];
+  const own = tools(access);
+  const offered = asks ? [...new Set([...own, ...askable])] : own;
   return [
-    `--available-tools=${tools(access).join(',')}`,
+    `--available-tools=${offered.join(',')}`,
     // Otherwise every temporary directory counts as the agent's own.
     '--disallow-temp-dir',
     ...(access === 'write' ? ['--allow-tool=write'] : [])
@@ -36,7 +41,7 @@ export function connect(
 ): Connection {
   const { name, command, args, env, callSeconds } = server;
   // The server of that name is the user's and has tools to start agents.
-  const key = `${name}-worker`;
+  const key = request.asks ? name : `${name}-worker`;
   const entry = {
     type: 'local',
     ...{ command, args, env, tools: server.tools },
@@ -47,7 +52,7 @@ export function connect(
   const connection = {
     args: [
       `--additional-mcp-config=@${join(directory, 'mcp.json')}`,
-      `--disable-mcp-server=${name}`,
+      ...(request.asks ? [] : [`--disable-mcp-server=${name}`]),
       ...server.tools.map((tool) => `--allow-tool=${key}(${tool})`),
       // Adds to the list of `permissions`. Without that one, as with full
       // access, this list would exclude all other tools.
@@ -55,9 +60,46 @@ export function connect(
     ],
     files: { 'mcp.json': JSON.stringify({ mcpServers: { [key]: entry } }) }
   };
+  if (isLimited && request.asks)
+    return asking(connection, directory, server, { environment, read });
   return isLimited && inTerminal
     ? refusing(connection, directory, { environment, read })
     : connection;
+}
+
+/**
+ * Copilot calls a hook where it would ask a person. Hooks of the user are files
+ * in Copilot's home, so it gets a home of its own, which links to the user's.
+ */
+function asking(
+  connection: Connection & Required<Pick<Connection, 'files'>>,
+  directory: string,
+  { command, args, callSeconds }: McpServer,
+  { environment }: Pick<Surroundings, 'environment' | 'read'>
+): Connection {
+  const home =
+    environment.COPILOT_HOME || join(environment.HOME || homedir(), '.copilot');
+  const [script = '', folder = ''] = args;
+  const hook = {
+    type: 'command',
+    bash: 'exec "$TROUPE_ASK_NODE" "$TROUPE_ASK_BRIDGE" "$TROUPE_ASK_FOLDER" hook',
+    timeoutSec: callSeconds
+  };
+  const hooks = { version: 1, hooks: { permissionRequest: [hook] } };
+  return {
+    ...connection,
+    env: {
+      COPILOT_HOME: join(directory, 'home'),
+      TROUPE_ASK_NODE: command,
+      TROUPE_ASK_BRIDGE: script,
+      TROUPE_ASK_FOLDER: folder
+    },
+    files: {
+      ...connection.files,
+      'home/hooks/troupe.json': JSON.stringify(hooks)
+    },
+    links: { home }
+  };
 }
 
 /**

@@ -48,9 +48,9 @@ export default {
   retrySeconds: 6,
   tools: (access) => (access === 'full' ? 'all' : tools(access).join(', ')),
 
-  args: ({ access, model, sessionId, newSessionId }) => [
+  args: ({ access, asks, model, sessionId, newSessionId }) => [
     ...['--output-format', 'json', '--no-color'],
-    ...permissions(access),
+    ...permissions(access, asks),
     ...(model ? ['--model', model] : []),
     // With "=", so that an id can never be taken for a flag.
     ...(sessionId ? [`--resume=${sessionId}`] : []),
@@ -89,6 +89,11 @@ export default {
 
   failure: codeOfText,
 
+  asks: {
+    access: ['read', 'write', 'full'],
+    edits: ['create', 'edit'],
+    reads: ['view', 'grep', 'rg', 'glob']
+  },
   connect,
   interactive,
 

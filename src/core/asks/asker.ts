@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Access } from '../../plugin/plugin.ts';
 import type { ProcessIdentity } from '../processes/process-identity.ts';
 import type { Ask, AskAnswer, Subject } from './ask.ts';
 import { answerTo, createAsk, decide } from './ask-files.ts';
@@ -12,6 +13,7 @@ export interface AskSettings {
   seconds: number;
   cwd: string;
   workspace: string;
+  access: Access;
   /** The engine's tools that do no more than edit one file, or read. */
   edits: string[];
   reads: string[];

@@ -48,7 +48,7 @@ export function isPlainReading(
 function subjectOf(tool: string, input: Record<string, unknown>): Subject {
   const { command, url } = input;
   // A server's tool may have fields of these names that mean something else.
-  if (!tool.includes('__')) {
+  if (!/__|\//.test(tool)) {
     if (typeof command === 'string') return { command };
     const path = pathFields.map((name) => input[name]).find(isText);
     if (path !== undefined) return { path };

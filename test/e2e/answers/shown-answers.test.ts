@@ -52,6 +52,13 @@ async function askForEverything(): Promise<void> {
   await noted('wait_for_agents', { agent_ids: [long], timeout: 0.1 });
   await noted('cancel_agent', { agent_id: long });
   await noted('wait_for_agents', { agent_ids: [long] });
+  const asker = await spawn('permit npm test', {
+    access: 'read',
+    ask: 'coordinator'
+  });
+  await noted('wait_for_agents');
+  const ask_id = `${asker}-1`;
+  await noted('answer_agent', { ask_id, decision: 'allow' });
   const [first] = ended;
   const next = { agent_id: first, prompt: 'say and more' };
   await noted('continue_agent', next);

@@ -53,6 +53,7 @@ export function connectAsks(
     agentId: record.agent_id,
     engine: record.engine,
     seconds,
+    access: record.access,
     cwd: record.cwd,
     workspace,
     edits: engine.asks?.edits ?? [],

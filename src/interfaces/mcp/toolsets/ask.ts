@@ -7,14 +7,44 @@ import { acting, defineTool, type Tool } from '../tool/define-tool.ts';
 /** The most characters of a question, a reason, or what is to be allowed. */
 const mostChars = 8000;
 
+/** The tool of this server, as programs with hooks name it. */
+const ownTool = 'troupe-ask/ask_coordinator';
+
+type Place = Omit<AskSettings, 'agentId' | 'engine' | 'rules'>;
+
+/** The decision about one use of a tool, as programs read it. */
+export async function decidePermission(
+  asker: Asker,
+  place: Place,
+  tool: string,
+  input: Record<string, unknown>,
+  signal: AbortSignal,
+  onWaiting?: (seconds: number) => void
+): Promise<Record<string, unknown>> {
+  const request = permissionOf(tool, input, place);
+  // Some programs ask for what the access allows, too.
+  const isAllowed =
+    isPlainReading(tool, input, place) ||
+    (place.access === 'write' && request.needs === 'write') ||
+    tool === ownTool;
+  if (isAllowed) return { behavior: 'allow', updatedInput: input };
+  const length = Object.values(request.subject).join('').length;
+  if (length > mostChars)
+    return {
+      behavior: 'deny',
+      message: `Nobody can judge ${length} characters: ask for a shorter call, such as of a script.`
+    };
+  const answer = await asker.ask(request, signal, onWaiting);
+  return answer.decision === 'allow'
+    ? { behavior: 'allow', updatedInput: input }
+    : { behavior: 'deny', message: denialOf(answer) };
+}
+
 /**
  * The tools of a run that asks. `permission` is for the program, which calls it
  * before it acts; `ask_coordinator` is for its model.
  */
-export function askTools(
-  asker: Asker,
-  place: Omit<AskSettings, 'agentId' | 'engine' | 'rules'>
-): Tool[] {
+export function askTools(asker: Asker, place: Place): Tool[] {
   const { seconds } = place;
   return [
     asText(
@@ -29,23 +59,10 @@ export function askTools(
         }),
         annotations: acting,
         textOf: JSON.stringify,
-        handle: async ({ tool_name, input }, { signal, progress }) => {
-          if (isPlainReading(tool_name, input, place))
-            return { behavior: 'allow', updatedInput: input };
-          const request = permissionOf(tool_name, input, place);
-          const length = Object.values(request.subject).join('').length;
-          if (length > mostChars)
-            return {
-              behavior: 'deny',
-              message: `Nobody can judge ${length} characters: ask for a shorter call, such as of a script.`
-            };
-          const answer = await asker.ask(request, signal, (waited) =>
+        handle: ({ tool_name, input }, { signal, progress }) =>
+          decidePermission(asker, place, tool_name, input, signal, (waited) =>
             progress(waited, seconds, 'waiting for an answer')
-          );
-          return answer.decision === 'allow'
-            ? { behavior: 'allow', updatedInput: input }
-            : { behavior: 'deny', message: denialOf(answer) };
-        }
+          )
       })
     ),
     defineTool({
