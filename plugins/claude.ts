@@ -51,8 +51,7 @@ export default {
   kind: 'cli',
   name: 'claude',
   label: 'Claude',
-  description:
-    'Complex reasoning, code review, coding. Reads, writes, runs commands.',
+  description: 'Complex reasoning, code review, coding.',
   command: 'claude',
   install: 'npm install -g @anthropic-ai/claude-code',
   models: {

@@ -24,7 +24,7 @@ export default {
   kind: 'cli',
   name: 'codex',
   label: 'Codex',
-  description: 'Code generation and testing. Reads, writes, runs commands.',
+  description: 'Code generation and testing.',
   command: 'codex',
   install: 'npm install -g @openai/codex',
   access: { read: 'enforced', write: 'enforced', full: 'enforced' },

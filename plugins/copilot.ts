@@ -23,8 +23,7 @@ export default {
   kind: 'cli',
   name: 'copilot',
   label: 'Copilot',
-  description:
-    'Models of several makers by one GitHub account. Reads, writes and runs commands.',
+  description: 'Models of several makers by one GitHub account.',
   command: 'copilot',
   install: 'npm install -g @github/copilot',
   models: {

@@ -25,8 +25,7 @@ export default {
   kind: 'cli',
   name: 'cursor-agent',
   label: 'Cursor',
-  description:
-    'General coding with the models of a Cursor account. Reads, writes and runs commands.',
+  description: 'General coding with the models of a Cursor account.',
   command: 'cursor-agent',
   install: 'curl https://cursor.com/install -fsS | bash',
   models: { retired: { 'composer-1': 'composer-2.5' } },

@@ -20,8 +20,7 @@ export default {
   kind: 'cli',
   name: 'gemini-cli',
   label: 'Gemini CLI',
-  description:
-    'Google models with a long context. Reads, writes and runs commands.',
+  description: 'Google models with a long context.',
   command: 'gemini',
   install: 'npm install -g @google/gemini-cli',
   models: {

@@ -50,9 +50,10 @@ function spawnParts(tools) {
 
 /** Removes the words that are in the description of each spawn tool. */
 function shortly(description) {
-  return description
-    .replace(/^(Starts|Asks) (.*?) in the background\. /, '$2: ')
-    .replace(' wait_for_agents gives the answer.', '');
+  return description.replace(
+    /^(?:Starts|Asks) (.*?) in the background; .*? answer\. /,
+    '$1: '
+  );
 }
 
 function toolPart(tool) {

@@ -48,7 +48,7 @@ testTmux(
     const tried = await answer('Try it now?', 'Enter');
     for (const label of ['Claude Code', 'Codex'])
       expect(tried).toMatch(
-        new RegExp(`${label}: starts in \\d+ ms, 24 tools`)
+        new RegExp(`${label}: starts in \\d+ ms, 23 tools`)
       );
     const end = await screen.shows('exit 0');
     expect(end).toContain('### 🤖 Name the files');

@@ -184,9 +184,9 @@ describe('troupe mcp', () => {
     return server;
   };
 
-  test('offers the council with the other toolsets, 24 tools in all', async () => {
+  test('offers the council with the other toolsets, 23 tools in all', async () => {
     const names = await namesOf(await start());
-    expect(names).toHaveLength(24);
+    expect(names).toHaveLength(23);
     expect(names).toEqual(expect.arrayContaining(councilTools));
     const one = await servers.start();
     await done(one, 'start_council', { agent_name: 'a', request: 'Which?' });

@@ -158,8 +158,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
     defineTool({
       name: 'send_response',
       title: 'Respond',
-      description:
-        'Records your response, for all to read. May be called again.',
+      description: 'Records your response for all to read. May be repeated.',
       input: z.strictObject({ ...nameInput, content: longText }),
       annotations: acting,
       textOf,
@@ -207,7 +206,7 @@ function summonTool(host: Host, textOf: TextOf | undefined): Tool {
     name: 'summon_agent',
     title: 'Summon an agent',
     description:
-      'Has an engine answer the request of the council in the background, read-only. Its final text becomes its response; if it fails, "summons" in your next answers says so.',
+      'Has an engine answer the request of the council in the background, read-only. Its final text becomes its response; if it fails, your next answers say so.',
     input: z.strictObject({
       engine: z.string().min(1).max(64).describe('Such as "claude"'),
       ...named,

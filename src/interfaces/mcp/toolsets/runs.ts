@@ -44,7 +44,7 @@ function resultTool(host: Host): Tool {
     name: 'result',
     title: 'Result of an agent',
     description:
-      'The answer of one agent, or how far it is, at once. A long one is truncated: offset reads on; full_output is the file with all of it.',
+      'The answer of one agent, or how far it is, at once. A long one is truncated: offset reads on; full_output has all of it.',
     input: z.strictObject({
       agent_id: agentId,
       offset: z
@@ -136,8 +136,7 @@ function listTool(host: Host): Tool {
   return defineTool({
     name: 'list',
     title: 'List agents',
-    description:
-      'Agents of this workspace: running, queued, and the ids that ended last.',
+    description: 'Agents of this workspace: running, queued, ended last.',
     input: z.strictObject({
       limit: z
         .number()

@@ -69,8 +69,11 @@ const inputs = {
   api: z.strictObject({ ...commonInput, ...askInput })
 };
 
-/** APIs refuse to ask, with the reason; clients are not offered it. */
-const offeredByApis = z.strictObject(commonInput);
+/** Engines that cannot ask refuse it, with the reason; it is not offered. */
+const offered = {
+  cli: inputs.cli.omit({ ask: true, ask_timeout: true }),
+  api: z.strictObject(commonInput)
+};
 
 export function spawnTools(host: Host): Tool[] {
   return [
@@ -112,9 +115,9 @@ function spawnTool(host: Host, engine: Engine): Tool {
       );
     }
   });
-  return engine.kind === 'cli'
+  return engine.kind === 'cli' && engine.asks
     ? tool
-    : { ...tool, inputSchema: inputSchemaOf(offeredByApis) };
+    : { ...tool, inputSchema: inputSchemaOf(offered[engine.kind]) };
 }
 
 function continueTool(host: Host): Tool {
@@ -122,7 +125,7 @@ function continueTool(host: Host): Tool {
     name: 'continue_agent',
     title: 'Continue an agent',
     description:
-      'Gives an agent that has ended a further prompt. A new agent goes on with its memory, directory, access and model.',
+      'Gives an ended agent another prompt. A new agent continues with its memory, directory, access and model.',
     input: z.strictObject({
       agent_id: agentId,
       prompt: z.string().min(1),
@@ -152,18 +155,18 @@ function describe(engine: Engine, { config }: Host): string {
   const label = labelOf(engine);
   const begins =
     engine.kind === 'cli'
-      ? `Starts ${label} in the background.`
-      : `Asks ${label} in the background.`;
-  const limits =
-    engine.kind === 'cli' ? '' : ' Text only: cannot read or change files.';
+      ? `Starts ${label} in the background`
+      : `Asks ${label} in the background`;
+  const limits = engine.kind === 'cli' ? '' : ' Text only, no files.';
   const aliases = Object.keys(engine.models?.aliases ?? {});
   const models =
     aliases.length === 0 ? '' : ` Models: ${aliases.join(', ')} or a full id.`;
   // Only the engine's own description is cut.
   const by = hasRuns(config) ? 'wait_for_agents' : '"troupe result"';
-  const ends = `${limits} ${by} gives the answer.${models}`;
-  const room = 600 - begins.length - ends.length - 1;
-  return `${begins} ${engine.description.slice(0, room)}${ends}`;
+  const first = `${begins}; ${by} gives the answer.`;
+  const ends = `${limits}${models}`;
+  const room = 600 - first.length - ends.length - 1;
+  return `${first} ${engine.description.slice(0, room)}${ends}`;
 }
 
 /** The facts of the started agent, and the next call. */

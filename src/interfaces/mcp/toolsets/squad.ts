@@ -82,7 +82,7 @@ function startTool(host: Host): Tool {
   return defineTool({
     name: 'start_squad_members',
     title: 'Start squad members',
-    description: `Starts several agents, each with a role and a task of its own, and answers when all have ended: status ("completed" is exit code 0) and result of each. Give them separate files to edit. Those not done in time go on${hasRuns(host.config) ? ': wait_for_agents with squadId gives the rest' : ''}.`,
+    description: `Starts several agents, each with its own role and task, and answers when all have ended: status ("completed": exit code 0) and result of each. Give them separate files. Those not done in time go on${hasRuns(host.config) ? ': wait_for_agents with squadId' : ''}.`,
     input: z.strictObject({
       members: z.array(members[stateMode]()).min(1).max(mostMembers),
       metadata: z.record(z.string(), z.unknown()).optional(),
