@@ -1,6 +1,6 @@
 /**
- * The plugin contract, types only. A plugin's default export is an engine, an
- * object that describes how a prompt becomes a reply; the host does the rest.
+ * The plugin contract, types only. A plugin's default export is an engine: it
+ * describes how a prompt becomes a reply, and the host does the rest.
  */
 
 /** What an agent may do: read, change files, or anything the user may do. */
@@ -9,7 +9,7 @@ export type Access = 'read' | 'write' | 'full';
 /** `enforced` by the engine (sandbox, tool list), or only `asked` for. */
 export type Enforcement = 'enforced' | 'asked';
 
-/** Why a run failed. The list is closed and documented in docs/reference/errors.md. */
+/** Why a run failed; a closed list (docs/reference/errors.md). */
 export type FailureCode =
   | 'not_installed'
   | 'not_logged_in'
@@ -35,7 +35,7 @@ export type FailureCode =
 
 export interface Failure {
   code: FailureCode;
-  /** One sentence for people. May quote the engine. */
+  /** One sentence, which may quote the engine. */
   message: string;
 }
 
@@ -163,9 +163,8 @@ export interface CliEngine extends EngineBasics {
     set?: (request: EngineRequest) => Record<string, string>;
   };
   /**
-   * Folds one JSON line of stdout into the reply. Pure; never throws on
-   * unknown events. Without it, the whole trimmed stdout is the reply and exit
-   * code 0 is success.
+   * Folds one JSON line of stdout into the reply. Pure; ignores unknown events.
+   * Without it, the trimmed stdout is the reply and exit code 0 is success.
    */
   read?: (reply: Reply, event: unknown) => Reply;
   /**
@@ -183,8 +182,7 @@ export interface CliEngine extends EngineBasics {
     ) => string | undefined;
     /**
      * Folds one line into `usage`. Pure.
-     * @param since ISO time of the run's start: earlier lines belong to
-     *   earlier turns
+     * @param since ISO time of the run's start; earlier lines are of other turns
      */
     read: (reply: Reply, event: unknown, since: string) => Reply;
   };
@@ -342,8 +340,8 @@ export interface ApiEngine extends EngineBasics {
   /** Id in @pydantic/genai-prices; else the reply or `prices` gives costs. */
   prices?: string;
   /**
-   * Sends one request. A rejected promise is a failed run. An answer that was
-   * cut off must come back with `failure`, or with `finished: false`.
+   * Sends one request; rejects for a failed run. An answer that was cut off
+   * has `failure` or `finished: false`.
    */
   generate: (request: ApiRequest, tools: ApiTools) => Promise<Reply>;
 }

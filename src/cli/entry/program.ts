@@ -2,13 +2,11 @@ import { Command, CommanderError } from 'commander';
 import { HostError } from '../../core/errors.ts';
 import { didYouMean } from '../../core/nearest.ts';
 import { version } from '../../host/package.ts';
-import { addApply } from '../commands/agents/apply.ts';
 import { addAsk } from '../commands/agents/ask.ts';
 import { addAsks } from '../commands/agents/asks.ts';
 import { addCancel } from '../commands/agents/cancel.ts';
 import { addClean } from '../commands/agents/clean.ts';
 import { addContinue } from '../commands/agents/continue.ts';
-import { addDiff } from '../commands/agents/diff.ts';
 import { addList } from '../commands/agents/list.ts';
 import { addLog } from '../commands/agents/log.ts';
 import { addNotify } from '../commands/agents/notify.ts';
@@ -17,6 +15,8 @@ import { addResult } from '../commands/agents/result.ts';
 import { addRun } from '../commands/agents/run.ts';
 import { addWait } from '../commands/agents/wait.ts';
 import { addWatch } from '../commands/agents/watch.ts';
+import { addApply } from '../commands/changes/apply.ts';
+import { addDiff } from '../commands/changes/diff.ts';
 import { emptyFlag, isBlank } from '../commands/serve/served-flags.ts';
 import {
   addMcpHelp,
