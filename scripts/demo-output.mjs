@@ -86,7 +86,11 @@ export function price({ cost_usd, usage }) {
 /** Prints the log: the entry of each agent, the last one in full. */
 export async function showLog(workspace) {
   const log = readFileSync(join(workspace, 'logs', 'IAC.md'), 'utf8');
-  const entries = log.split('\n---\n').filter((part) => /^### /m.test(part));
+  // The first part also has the head of the file.
+  const entries = log
+    .split('\n---\n')
+    .map((part) => part.slice(part.search(/^### /m)))
+    .filter((part) => part.startsWith('### '));
   const lines = log.trimEnd().split('\n').length;
   await heading('6. What people read afterwards: logs/IAC.md');
   tell(dim(`(without the inputs and outputs of all but one; ${lines} lines)`));
@@ -96,8 +100,8 @@ export async function showLog(workspace) {
     console.log(`\n${part.map((line) => shortLine(line)).join('\n')}`);
   }
   console.log();
-  tell('Beside it are the journal that it is made from, and a folder for each');
-  tell('agent. "npm run demo -- --keep" leaves all of it for you to look at.');
+  tell('It is a view of the journal, which is in the record outside of the');
+  tell('project. "npm run demo -- --keep" leaves both for you to look at.');
 }
 
 function shortLine(line) {
