@@ -29,7 +29,7 @@ export function jsonFormat(jsonc: Jsonc, key: string): EntryFormat {
     read: (text) => {
       if (text.trim() === '') return undefined;
       const root = rootOf(jsonc, text);
-      if (root.type !== 'object') throw new Error('is no JSON object');
+      if (root.type !== 'object') throw new Error('is not a JSON object');
       // Clients use the last duplicate, but an edit would change the first.
       if (namesOf(root).filter((name) => name === key).length > 1)
         throw new Error(`has "${key}" more than once`);
@@ -73,7 +73,7 @@ export function rootOf(jsonc: Jsonc, text: string): Node {
   const [first] = errors;
   if (root && !first) return root;
   const line = text.slice(0, first?.offset ?? 0).split('\n').length;
-  throw new Error(`is no JSON that can be read (line ${line})`);
+  throw new Error(`is not valid JSON (line ${line})`);
 }
 
 function namesOf({ children = [] }: Node): unknown[] {

@@ -105,7 +105,7 @@ async function withAccess(
   const root = rootOf(jsonc, text);
   const path = basename(file) === 'package.json' ? ['troupe'] : [];
   const object = jsonc.findNodeAtLocation(root, path);
-  if (object?.type !== 'object') throw new Error('is no JSON object');
+  if (object?.type !== 'object') throw new Error('is not a JSON object');
   const old = jsonc.findNodeAtLocation(object, [name]);
   return old
     ? replaceNode(text, old, JSON.stringify(level))

@@ -62,8 +62,8 @@ export function questionsOf(clack: Clack): Questions {
       answered(
         await clack.multiselect({
           message: isRemoval
-            ? 'Which clients shall lose troupe?'
-            : 'Which clients shall have troupe?',
+            ? 'Which clients do you want to remove troupe from?'
+            : 'Which clients do you want to set up?',
           options: plans.map(({ client, trace, edit }) => ({
             value: client,
             label: client.label,

@@ -69,7 +69,7 @@ export async function finish(
   const code = allStarted ? exitCodes.done : exitCodes.error;
   const [first] = started;
   if (!first) {
-    screen.end(allStarted ? 'nothing was tried' : 'there is something to mend');
+    screen.end(allStarted ? 'done' : 'see the problems above');
     return { code, checks };
   }
   for (const { plan } of started)
@@ -80,9 +80,8 @@ export async function finish(
     engine === undefined
       ? { code: exitCodes.done }
       : await tryFirst(first.start, engine, context);
-  const {
-    end = 'the server starts, the agent did not do well: troupe doctor'
-  } = tried;
+  const { end = 'the server starts, but the agent failed; see troupe doctor' } =
+    tried;
   screen.end(
     tried.code === exitCodes.done
       ? `start ${first.plan.label} here and say: "Have another agent review this project."`

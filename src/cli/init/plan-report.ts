@@ -35,7 +35,7 @@ export async function showPlan(
     return;
   }
   const lines = lineDiff(before ?? '', edit.text ?? '');
-  const ends = edit.text === undefined ? ' (the file goes)' : '';
+  const ends = edit.text === undefined ? ' (the file is deleted)' : '';
   await screen.show(`${label}: ${path}${linkOf(file)}${ends}`, lines);
 }
 

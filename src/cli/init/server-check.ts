@@ -88,7 +88,7 @@ function reasonOf(
   const last = (own ?? lines.at(-1) ?? '').replace(/^troupe: /, '');
   return {
     problem: `It does not start: ${last || fault.message}`,
-    next: `Mend that, or start it yourself to see more: ${shellWords(entry)}`
+    next: `Fix that, or start it yourself to see more: ${shellWords(entry)}`
   };
 }
 

@@ -190,7 +190,7 @@ async function write(
   if (flags.dryRun || changes.length === 0) return [];
   if (!flags.yes && !questions) {
     screen.warn(
-      'nothing was written. Say --yes to write it, --dry-run to see it.'
+      'nothing was written. Use --yes to write it, --dry-run to see it.'
     );
     return undefined;
   }
@@ -241,10 +241,10 @@ async function closingLine(
   if (written.length === 0)
     return plans.some((plan) => needsHand(plan, flags))
       ? 'nothing was written'
-      : 'nothing was to be done';
-  if (!flags.remove) return 'done; nothing was tried';
+      : 'nothing to do';
+  if (!flags.remove) return 'done';
   const stays = await remainsIn(workspace);
-  return `troupe is out${stays && `; what stays here: ${stays}`}`;
+  return `troupe is removed${stays && `; still here: ${stays}`}`;
 }
 
 /**

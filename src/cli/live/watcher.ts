@@ -156,10 +156,10 @@ function emptyTotal(day: string): DayTotal {
   return { day, ...none, costUsd: undefined };
 }
 
-/** `3 running, 2 workers; today (UTC) 12 ended, 1 of them not well, $0.31`. */
+/** `3 running, 2 workers; today (UTC) 12 ended, 1 not completed, $0.31`. */
 export function summaryOf({ agents, today }: Snapshot): string {
   const { ended, notCompleted } = today;
-  const bad = notCompleted > 0 ? `, ${notCompleted} of them not well` : '';
+  const bad = notCompleted > 0 ? `, ${notCompleted} not completed` : '';
   const total = ended === 0 ? 'none ended' : `${ended} ended${bad}`;
   const cost = ended === 0 ? '' : `, cost ${costOf(today)}`;
   return `${countsOf(agents)}; today (UTC) ${total}${cost}`;

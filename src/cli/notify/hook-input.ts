@@ -7,7 +7,7 @@ import { parseJson } from '../../core/runs/run-files.ts';
  * The ids of the agents in the answer of a tool, from the JSON that Claude Code
  * writes to a `PostToolUse` hook. Its `tool_response` is an answer, its text,
  * or a list of content blocks.
- * @throws HostError `invalid_input` for text that is no JSON object
+ * @throws HostError `invalid_input` for text that is not a JSON object
  */
 export function agentIdsIn(text: string): string[] {
   const input = parseJson(text);

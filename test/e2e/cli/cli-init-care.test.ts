@@ -106,7 +106,7 @@ test('--remove says what stays, and takes no word of what to put in', async () =
   const { code, stderr } = await init('--remove', '--yes');
   expect(code).toBe(0);
   expect(stderr).toContain(
-    'troupe is out; what stays here: maxAccess in troupe.config.json\n'
+    'troupe is removed; still here: maxAccess in troupe.config.json\n'
   );
   expect(existsSync(pathOf('.mcp.json'))).toBe(false);
 });
@@ -115,7 +115,7 @@ test('a configuration that is no JSON is reported on one line', async () => {
   workspace.write('troupe.config.json', '{"maxConc');
   const { code, stderr } = await init('claude', '--yes', '--access', 'read');
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^troupe: The configuration in .* Mend .*\n$/);
+  expect(stderr).toMatch(/^troupe: The configuration in .* Correct .*\n$/);
 });
 
 test('a configuration keeps its byte order mark', async () => {

@@ -115,7 +115,7 @@ test('a server that does not start is reported with its own message', async () =
   const { code, stderr } = await init(['claude', '--yes']);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /Claude Code: It does not start: The configuration is not valid\. maxDepth in .* Mend that/
+    /Claude Code: It does not start: The configuration is not valid\. maxDepth in .* Fix that/
   );
 });
 

@@ -56,10 +56,13 @@ testTmux(
     const config = readFileSync(pathOf('troupe.config.json'), 'utf8');
     expect(JSON.parse(config)).toEqual({ maxAccess: 'write' });
     screen.run('clear; troupe init --remove');
-    const removal = await answer('Which clients shall lose troupe?', 'Enter');
+    const removal = await answer(
+      'Which clients do you want to remove troupe from?',
+      'Enter'
+    );
     expect(removal).not.toContain('Cursor');
     await answer('Take that out of these 2 files?', 'Enter');
-    await screen.shows('troupe is out');
+    await screen.shows('troupe is removed');
     expect(existsSync(pathOf('.mcp.json'))).toBe(false);
     expect(existsSync(pathOf('troupe.config.json'))).toBe(true);
   }

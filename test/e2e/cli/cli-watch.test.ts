@@ -78,7 +78,7 @@ testTmux(
       )
     );
     expect(seen.split('\n')[0]).toBe(
-      '2 running; today (UTC) 2 ended, 1 of them not well, cost $0.1250 + 1 unknown'
+      '2 running; today (UTC) 2 ended, 1 not completed, cost $0.1250 + 1 unknown'
     );
     // The line of the selected one has no colours of its own.
     screen.press('Home');

@@ -125,7 +125,7 @@ describe('a key file', () => {
 
   test.each([
     ['is no JSON', '{"XAI_API_KEY": "half-a-key', 'it is not valid JSON'],
-    ['holds a list', '["half-a-key"]', 'it is no JSON object'],
+    ['holds a list', '["half-a-key"]', 'it is not a JSON object'],
     [
       'holds another kind of value',
       '{"XAI_API_KEY": ["half-a-key"]}',

@@ -36,7 +36,7 @@ describe('the consent', () => {
     const { code, stdout, stderr } = await init('claude', '--access', 'read');
     expect(code).toBe(1);
     expect(stdout).toContain('+ ');
-    expect(stderr).toContain('nothing was written. Say --yes');
+    expect(stderr).toContain('nothing was written. Use --yes');
     expect(isThere('.mcp.json')).toBe(false);
     expect(isThere('troupe.config.json')).toBe(false);
   });
@@ -53,7 +53,7 @@ describe('the consent', () => {
     const { code, stdout, stderr } = await init('claude');
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toContain('troupe is there, and stays as it is');
-    expect(stderr).toContain('nothing was to be done');
+    expect(stderr).toContain('nothing to do');
   });
 });
 
@@ -170,7 +170,7 @@ describe('--remove', () => {
     const { code, stderr } = await init('--remove', '--yes');
     expect(code).toBe(0);
     expect(isThere('.mcp.json')).toBe(false);
-    expect(stderr).toContain('what stays here: maxAccess in');
+    expect(stderr).toContain('still here: maxAccess in');
   });
 
   test('without an entry is done at once', async () => {

@@ -115,8 +115,8 @@ test('a value that is not text is ignored, and its name is reported once', () =>
 
 test.each([
   ['{"FIRST_KEY": "half', 'it is not valid JSON'],
-  ['"half"', 'it is no JSON object'],
-  ['null', 'it is no JSON object']
+  ['"half"', 'it is not a JSON object'],
+  ['null', 'it is not a JSON object']
 ])('a file with %s is reported and counts as empty', (text, said) => {
   const file = write(text);
   const keys = keysOf({ FIRST_KEY: 'of-the-environment' });

@@ -172,7 +172,7 @@ function entriesOf(text: string): [string, unknown][] {
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value))
     return Object.entries(value);
-  throw new Error('it is no JSON object');
+  throw new Error('it is not a JSON object');
 }
 
 /** The message for an engine without a key: its key names and `keyUrl`. */

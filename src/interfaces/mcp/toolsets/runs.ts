@@ -105,7 +105,7 @@ function cancelTool(host: Host): Tool {
   return defineTool({
     name: 'cancel_agent',
     title: 'Cancel an agent',
-    description: 'Stops an agent and all that it started; its output is kept.',
+    description: 'Stops an agent and all it started; its output is kept.',
     input: z.strictObject({
       agent_id: agentId,
       reason: z.string().max(500).optional()

@@ -125,7 +125,7 @@ function continueTool(host: Host): Tool {
     name: 'continue_agent',
     title: 'Continue an agent',
     description:
-      'Gives an ended agent another prompt. A new agent continues with its memory, directory, access and model.',
+      'Gives an ended agent another prompt: a new agent with its memory, directory, access and model.',
     input: z.strictObject({
       agent_id: agentId,
       prompt: z.string().min(1),
@@ -157,7 +157,8 @@ function describe(engine: Engine, { config }: Host): string {
     engine.kind === 'cli'
       ? `Starts ${label} in the background`
       : `Asks ${label} in the background`;
-  const limits = engine.kind === 'cli' ? '' : ' Text only, no files.';
+  const limits =
+    engine.kind === 'cli' ? '' : ' Text only: cannot read or change files.';
   const aliases = Object.keys(engine.models?.aliases ?? {});
   const models =
     aliases.length === 0 ? '' : ` Models: ${aliases.join(', ')} or a full id.`;

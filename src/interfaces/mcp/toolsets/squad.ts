@@ -66,8 +66,7 @@ export function squadTools(host: Host): Tool[] {
     defineTool({
       name: 'list_roles',
       title: 'List roles',
-      description:
-        'Roles for start_squad_members: id, name, and what each is good for.',
+      description: 'Roles for start_squad_members: id, name, purpose.',
       input: z.strictObject({}),
       annotations: looking,
       handle: async (_, { clientName }) =>
@@ -82,7 +81,7 @@ function startTool(host: Host): Tool {
   return defineTool({
     name: 'start_squad_members',
     title: 'Start squad members',
-    description: `Starts several agents, each with its own role and task, and answers when all have ended: status ("completed": exit code 0) and result of each. Give them separate files. Those not done in time go on${hasRuns(host.config) ? ': wait_for_agents with squadId' : ''}.`,
+    description: `Starts several agents with their own roles and tasks; answers when all have ended: status ("completed": exit code 0) and result of each. Give them separate files. Those not done in time go on${hasRuns(host.config) ? ': wait_for_agents with squadId' : ''}.`,
     input: z.strictObject({
       members: z.array(members[stateMode]()).min(1).max(mostMembers),
       metadata: z.record(z.string(), z.unknown()).optional(),
