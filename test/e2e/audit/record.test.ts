@@ -71,12 +71,12 @@ describe('the record', () => {
       '.trouperc.json',
       'logs'
     ]);
-    expect(readdirSync(inLogs()).sort()).toEqual([
-      '.gitignore',
-      'CONTEXT.md',
-      'IAC.md',
-      'agents'
-    ]);
+    // A view has another name while it is written.
+    const views = '.gitignore CONTEXT.md IAC.md agents';
+    await until(
+      `nothing but ${views}`,
+      () => readdirSync(inLogs()).sort().join(' ') === views
+    );
     expect(existsSync(join(workspace.record, 'iac.jsonl'))).toBe(true);
     expect(existsSync(join(workspace.record, 'spawns', id))).toBe(true);
     const [name] = readdirSync(join(workspace.home, '.troupe/workspaces'));

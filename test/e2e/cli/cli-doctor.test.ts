@@ -217,7 +217,7 @@ test('every command explains itself with examples', async () => {
     name === undefined || name === 'help' ? [] : [name]
   );
   expect(commands).toEqual(
-    'run list result wait watch cancel notify log clean record init trust doctor engines roles config completion mcp council'.split(
+    'run continue ask list result diff apply wait watch asks answer cancel notify statusline log clean record init trust doctor engines roles config completion mcp council'.split(
       ' '
     )
   );
@@ -227,7 +227,7 @@ test('every command explains itself with examples', async () => {
     const help = await troupe([...path, '--help']);
     expect(help.code).toBe(0);
     expect(help.stdout).toMatch(/Examples:\n {2}\$ /);
-    if (command !== 'completion')
+    if (!['completion', 'statusline'].includes(command))
       expect(help.stdout).toContain('--workspace <dir>');
   }
 });

@@ -14,7 +14,7 @@ import { install, packed } from '../../kit/workspaces/npm-package.ts';
 import { apiEngines } from '../../provider-fake/asked.ts';
 
 /** Where the size was last looked at; a fifth more is to be looked at again. */
-const known = { bytes: 1_640_000, unpackedBytes: 5_900_000, files: 359 };
+const known = { bytes: 2_050_000, unpackedBytes: 7_090_000, files: 388 };
 
 const hasTypes = existsSync(join(packageRoot, 'dist/types'));
 const user = await createApiWorkspace();

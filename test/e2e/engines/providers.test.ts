@@ -125,11 +125,11 @@ test("the user's own prices come first", async () => {
   const prices = { 'grok-4.7': { input: 1, output: 2, cached: 0.5 } };
   workspace.configure({ prices });
   const own = await workspace.start();
-  workspace.configure({});
   const cached = { input: 1000, output: 500, cached: 400 };
   workspace.fakes.grok.plan('Own price', says('ok', { tokens: cached }));
   const id = await spawnApi(own, 'grok', 'Own price');
   expect(await ended(own, id)).toMatchObject({ usage, cost_usd: 0.0018 });
+  workspace.configure({});
 });
 
 test('thoughts count as answered tokens, and are not part of the answer', async () => {

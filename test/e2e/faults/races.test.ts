@@ -186,7 +186,7 @@ describe('of servers that want the last place at work', () => {
     async (_, limit, cap) => {
       const { tooMany, got } = await placed(
         `places-${limit}`,
-        `const places = new pieces.Slots('cli', ${limit}, {
+        `const places = new pieces.Slots('cli', () => ${limit}, {
            store, processes, capOf: () => ${cap} });
          if (places.take({ agent_id, engine: 'x' }, []) === 'taken')
            got.push(round);`

@@ -181,7 +181,7 @@ async function serveStdio(
       instructions: instructionsFor(host.registry, config, where),
       // The workspace of the client may have another configuration.
       prospect: isNoProject
-        ? { resources: true, prompts: true }
+        ? { resources: true, prompts: true, laterTools: true }
         : prospectOf(config),
       offer: async (server) => {
         if (isNoProject) await relocate(server).catch(refuse);

@@ -25,6 +25,8 @@ export interface Offer {
 export interface Prospect {
   resources: boolean;
   prompts: boolean;
+  /** Whether tools may be listed later than at the start. */
+  laterTools: boolean;
 }
 
 type Toolset = (host: Host, council: Council) => Tool[];
@@ -64,7 +66,8 @@ export function prospectOf(config: Config): Prospect {
   const { agents, workers } = shownResources(config);
   return {
     resources: agents || workers,
-    prompts: hasAny(config, 'spawn', 'squad', 'council')
+    prompts: hasAny(config, 'spawn', 'squad', 'council'),
+    laterTools: hasAny(config, 'runs')
   };
 }
 

@@ -59,7 +59,7 @@ export async function serve(
     { name: 'troupe', title: 'troupe', version },
     {
       capabilities: {
-        tools: { listChanged: true },
+        tools: prospect?.laterTools ? { listChanged: true } : {},
         ...capabilitiesOf(prospect),
         ...additions.capabilities
       },
@@ -228,7 +228,11 @@ function capabilitiesOf({ resources, prompts }: Prospect = none) {
   };
 }
 
-const none: Prospect = { resources: false, prompts: false };
+const none: Prospect = {
+  resources: false,
+  prompts: false,
+  laterTools: false
+};
 
 /** Whether a declared capability covers this method. */
 function isOffered(method: string, prospect: Prospect): boolean {
