@@ -75,8 +75,9 @@ describe('a provider that says nothing, or stops in the middle,', () => {
   test('is left at the idle limit', async () => {
     workspace.configure({}, { idleTimeoutSeconds: 1 });
     const impatient = await workspace.start();
+    const ends = await endsOfSilence(impatient, {});
     workspace.configure({});
-    for (const { about, kept, told } of await endsOfSilence(impatient, {})) {
+    for (const { about, kept, told } of ends) {
       expect(told, about).toMatchObject({
         status: 'timeout',
         error_code: 'idle_timeout'
@@ -94,8 +95,8 @@ test.each(apiEngines)(
     await closed.close();
     workspace.configure({}, { baseUrl: closed.url });
     const lost = await workspace.start();
-    workspace.configure({});
     const told = await ended(lost, await spawnApi(lost, engine, 'Anyone?'));
+    workspace.configure({});
     expect(told).toMatchObject({ status: 'failed', error_code: 'network' });
     expect(told.error).toMatch(
       /could not be reached: connect ECONNREFUSED 127\.0\.0\.1:\d+ \(3 attempts\)\. Check the connection, the proxy and baseUrl\.$/
