@@ -34,11 +34,12 @@ const grantSchema = lazy(() =>
  * so that writers for different workspaces never conflict.
  */
 export class Grants {
-  readonly #directory: string;
+  /** Changes its time of change with each grant. */
+  readonly directory: string;
 
   /** @param home the user's own directory, `~/.troupe` */
   constructor(home: string) {
-    this.#directory = join(home, 'trust');
+    this.directory = join(home, 'trust');
   }
 
   /** @param workspace its real path; a moved workspace is not trusted */
@@ -49,7 +50,7 @@ export class Grants {
 
   /** Sorted by workspace. */
   all(): Grant[] {
-    return namesIn(this.#directory)
+    return namesIn(this.directory)
       .filter((name) => /^[0-9a-f]{64}\.json$/.test(name))
       .flatMap((name) => this.#read(name) ?? [])
       .sort((a, b) => (a.workspace < b.workspace ? -1 : 1));
@@ -61,7 +62,7 @@ export class Grants {
    * @throws HostError `storage_unwritable`, `storage_full`, `state_unsafe`
    */
   add(workspace: string, files: Digests): void {
-    const path = this.pathOf(workspace);
+    const path = this.#pathOf(workspace);
     const grant = {
       v: 1,
       workspace,
@@ -69,24 +70,23 @@ export class Grants {
       files: { ...this.of(workspace)?.files, ...files }
     };
     write(path, () => {
-      ensureDirectory(this.#directory);
+      ensureDirectory(this.directory);
       replaceFile(path, `${JSON.stringify(grant, null, 2)}\n`, true);
     });
   }
 
   /** Returns false if there was no grant. */
   revoke(workspace: string): boolean {
-    const path = this.pathOf(workspace);
+    const path = this.#pathOf(workspace);
     const isThere = this.of(workspace) !== undefined;
     write(path, () => remove(path));
     // A power failure must not restore the grant.
-    trySyncDirectory(this.#directory);
+    trySyncDirectory(this.directory);
     return isThere;
   }
 
-  /** The file of the grant. */
-  pathOf(workspace: string): string {
-    return join(this.#directory, this.#nameOf(workspace));
+  #pathOf(workspace: string): string {
+    return join(this.directory, this.#nameOf(workspace));
   }
 
   #nameOf(workspace: string): string {
@@ -95,7 +95,7 @@ export class Grants {
 
   #read(name: string): Grant | undefined {
     try {
-      const text = ownText(join(this.#directory, name));
+      const text = ownText(join(this.directory, name));
       const { data } = grantSchema().safeParse(JSON.parse(text));
       if (!data) return undefined;
       const { workspace, granted_at: grantedAt, files } = data;

@@ -17,7 +17,8 @@ const more: Record<string, string[]> = {
   wait: ['--timeout', '0.2'],
   clean: ['--keep', '0', '--dry-run'],
   log: ['--verify'],
-  init: ['claude', '--yes', '--access', 'read']
+  init: ['claude', '--yes', '--access', 'read'],
+  ask: ['--engines', 'rehearsal', 'Is it safe?']
 };
 
 const blocks = blocksIn(documentAt('docs/guides/command-line.md')).filter(
@@ -47,6 +48,8 @@ beforeAll(async () => {
     await spawn('write b.txt hi\nsay Done.', { isolate: 'worktree' })
   ];
   await server.call('wait_for_agents', { agent_ids: ended });
+  more.apply = ended.slice(1).map(String);
+  workspace.program('claude', 'console.log("2.1.329 (Claude Code)")');
   await spawn('sleep 600');
   await createdWorker(server);
 });

@@ -77,6 +77,8 @@ test('docs/guides/tools.md has every tool, and no other tool or parameter', asyn
     '{ "engines": { "rehearsal": true }, "orchestrator": { "backend": "process" } }'
   );
   server = await startServer(workspace, { flags: ['--toolsets', 'all'] });
+  // answer_agent is listed once an agent may ask.
+  await server.call('spawn_rehearsal', { prompt: 'x', ask: 'coordinator' });
   const all = [...(await toolsOf(server)), ...(await workersTools(server))];
   // It is on for the worker's sake.
   const tools = all.filter(({ name }) => name !== 'spawn_rehearsal');
