@@ -57,7 +57,11 @@ describe.each(backends)('a master whose client leaves (%s)', (backend) => {
         const { status } = await workerSeen(watcher, agent_id);
         return status === 'stopped' || undefined;
       });
-      expect(stage.processes(agent_id)).toEqual([]);
+      // Its supervisor waits for the reaper, which ends a moment later.
+      await until(
+        'the end of every process',
+        () => stage.processes(agent_id).length === 0
+      );
       expect(await taskEnd(watcher, agent_id, 'runs')).toMatchObject({
         type: 'canceled'
       });
