@@ -127,7 +127,8 @@ test('a server that was started with a name does not ask for one', () => {
 });
 
 test('the instructions stay short, whatever fails to load', () => {
-  const instructions = instructionsFor(host.registry, config);
+  const where = '/home/me/code/a-project';
+  const instructions = instructionsFor(host.registry, config, where);
   expect(instructions.length).toBeLessThanOrEqual(1500);
   const plugins = instructions.match(/missing-\d+/g) ?? [];
   expect(plugins.length).toBeGreaterThan(5);
