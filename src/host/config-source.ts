@@ -1,4 +1,4 @@
-import { type BigIntStats, statSync } from 'node:fs';
+import { type Stats, statSync } from 'node:fs';
 import { type Config, loadConfig } from '../config/config.ts';
 import { configPlaces, isCode } from '../config/file.ts';
 import type { Flags } from '../config/overrides.ts';
@@ -71,14 +71,14 @@ function stampsOf(files: string[]): string {
 function stampOf(file: string): string {
   const stats = statsOf(file);
   if (stats === undefined) return '-';
-  const { dev, ino, size, mtimeNs, ctimeNs } = stats;
-  return [dev, ino, size, mtimeNs, ctimeNs].join(':');
+  const { dev, ino, size, mtimeMs, ctimeMs } = stats;
+  return [dev, ino, size, mtimeMs, ctimeMs].join(':');
 }
 
 /** Undefined for a file that cannot be reached. */
-function statsOf(file: string): BigIntStats | undefined {
+function statsOf(file: string): Stats | undefined {
   try {
-    return statSync(file, { bigint: true, throwIfNoEntry: false });
+    return statSync(file, { throwIfNoEntry: false });
   } catch {
     return undefined;
   }

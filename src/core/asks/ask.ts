@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { lazy } from '../lazy.ts';
 import { identitySchema } from '../processes/process-identity.ts';
 
-/**
- * The files of an ask in the folder `asks` of an agent. Each is validated when
- * it is read, because an agent with full access may write there.
+/*
+ * The files of an ask are in the folder `asks` of an agent. Each is validated
+ * when it is read, because an agent with full access may write there.
  */
-const text = z.string();
-const time = z.iso.datetime();
 
 /** Seconds until an ask is refused, unless the caller gives another limit. */
 export const defaultAskSeconds = 600;
@@ -15,30 +13,28 @@ export const defaultAskSeconds = 600;
 export const mostAskSeconds = 604_800;
 
 /** What an ask is about; exactly one field is set. */
-const subject = z.object({
-  command: text.exactOptional(),
-  path: text.exactOptional(),
-  url: text.exactOptional(),
-  question: text.exactOptional()
+const subjectSchema = lazy(() => {
+  const text = z.string().exactOptional();
+  return z.object({ command: text, path: text, url: text, question: text });
 });
 
-export type Subject = z.infer<typeof subject>;
+export type Subject = z.infer<ReturnType<typeof subjectSchema>>;
 
 /** `<n>.json`, written once by the bridge of the agent. */
 const askSchema = lazy(() =>
   z.object({
     v: z.literal(1),
-    ask_id: text,
-    agent_id: text,
+    ask_id: z.string(),
+    agent_id: z.string(),
     kind: z.enum(['permission', 'question']),
-    tool: text,
-    subject,
-    options: z.array(text).exactOptional(),
-    reason: text.exactOptional(),
+    tool: z.string(),
+    subject: subjectSchema(),
+    options: z.array(z.string()).exactOptional(),
+    reason: z.string().exactOptional(),
     /** The access that an agent must have to allow it. */
     needs: z.enum(['write', 'full']),
-    asked_at: time,
-    expires_at: time,
+    asked_at: z.iso.datetime(),
+    expires_at: z.iso.datetime(),
     bridge: identitySchema()
   })
 );
@@ -51,7 +47,7 @@ const answerSchema = lazy(() =>
     v: z.literal(1),
     /** Null for the answer to a question. */
     decision: z.enum(['allow', 'deny']).nullable(),
-    text: text.nullable(),
+    text: z.string().nullable(),
     /** `asker_gone`: the bridge ended, so that no answer can reach the agent. */
     by: z.enum([
       'coordinator',
@@ -62,8 +58,8 @@ const answerSchema = lazy(() =>
       'asker_gone'
     ]),
     /** The client or the agent that answered, if `by` is `coordinator`. */
-    who: text.exactOptional(),
-    at: time
+    who: z.string().exactOptional(),
+    at: z.iso.datetime()
   })
 );
 

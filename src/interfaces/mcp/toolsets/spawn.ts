@@ -16,7 +16,6 @@ import {
   starting,
   type Tool
 } from '../tool/define-tool.ts';
-import { inputSchemaOf } from '../tool/input-schema.ts';
 import { toolNameOf } from '../tool/spawn-tool-name.ts';
 import { secondOpinionTool } from './second-opinion.ts';
 import {
@@ -69,12 +68,6 @@ const inputs = {
   api: z.strictObject({ ...commonInput, ...askInput })
 };
 
-/** Engines that cannot ask refuse it, with the reason; it is not offered. */
-const offered = {
-  cli: inputs.cli.omit({ ask: true, ask_timeout: true }),
-  api: z.strictObject(commonInput)
-};
-
 export function spawnTools(host: Host): Tool[] {
   return [
     ...host.registry.all().map((engine) => spawnTool(host, engine)),
@@ -117,7 +110,13 @@ function spawnTool(host: Host, engine: Engine): Tool {
   });
   return engine.kind === 'cli' && engine.asks
     ? tool
-    : { ...tool, inputSchema: inputSchemaOf(offered[engine.kind]) };
+    : { ...tool, inputSchema: withoutAsk(tool.inputSchema) };
+}
+
+/** Engines that cannot ask refuse it, with the reason; it is not offered. */
+function withoutAsk(schema: Tool['inputSchema']): Tool['inputSchema'] {
+  const { ask, ask_timeout, ...properties } = Object(schema.properties);
+  return { ...schema, properties };
 }
 
 function continueTool(host: Host): Tool {
