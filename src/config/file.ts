@@ -1,5 +1,5 @@
 import { lstatSync, readFileSync } from 'node:fs';
-import { basename, extname, join, resolve } from 'node:path';
+import { basename, extname, join, resolve, sep } from 'node:path';
 import { errnoOf, HostError, messageOf } from '../core/errors.ts';
 import { leadsOut } from '../core/runs/admission/containment.ts';
 import { readIfExists } from '../core/state/files/atomic-file.ts';
@@ -48,9 +48,10 @@ export async function readConfigFile(
 
 /** The files of which the first with any setting counts. */
 export function configPlaces(workspace: string, asked?: string): string[] {
-  return asked === undefined
-    ? names.map((name) => join(workspace, name))
-    : [resolve(asked)];
+  if (asked !== undefined) return [resolve(asked)];
+  // `join` would normalize the workspace again for each name.
+  const start = join(workspace, sep);
+  return names.map((name) => start + name);
 }
 
 export function isCode(file: string): boolean {

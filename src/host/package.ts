@@ -9,8 +9,15 @@ export function distDirectory(): string {
   return join(packageDirectory(), 'dist');
 }
 
+let found: string | undefined;
+
 /** The folder of this package, from source or from the bundle. */
 export function packageDirectory(): string {
+  found ??= nearestPackage();
+  return found;
+}
+
+function nearestPackage(): string {
   let directory = import.meta.dirname;
   while (!existsSync(join(directory, 'package.json'))) {
     const above = dirname(directory);
