@@ -6,6 +6,7 @@ import { readIfExists, replaceFile } from '../../state/files/atomic-file.ts';
 import { SeqLog } from '../../state/integrity/seq-log.ts';
 import { FileLock, type LivenessCheck } from '../../state/locks/file-lock.ts';
 import { LockQueue } from '../../state/locks/lock-queue.ts';
+import { withTimeout } from '../../timing.ts';
 import {
   type NewCommand,
   type NewEvent,
@@ -21,6 +22,8 @@ import {
 
 /** A new snapshot is stored after this many lines, to shorten later reads. */
 const snapshotLines = 2000;
+/** The longest wait for the copies of what a reader has seen. */
+const copiedMs = 250;
 
 /** The lines that a change adds to the logs, and the result for its caller. */
 export interface Change<Result> {
@@ -128,6 +131,15 @@ export class WorkerLog {
       return { result: undefined };
     });
     if (problem) throw storageError(problem, this.#folder.public);
+  }
+
+  /**
+   * Waits, briefly, until the copies show what was read: their writer appends
+   * to the log first. Never throws; the reconciler reports what fails.
+   */
+  async copied(): Promise<void> {
+    const restored = this.restore().catch(() => undefined);
+    await withTimeout(restored, copiedMs, undefined);
   }
 
   /** Removes this process's identity file for the lock. */

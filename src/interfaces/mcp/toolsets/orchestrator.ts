@@ -196,7 +196,9 @@ export function orchestratorTools(host: Host): Tool[] {
       handle: (input, { clientName }) =>
         orUnreadable(async () => {
           const found = orchestrator.store.get(input.agent_id);
-          return eventsAnswer(found, input, clientName);
+          const facts = eventsAnswer(found, input, clientName);
+          await found.log.copied();
+          return facts;
         })
     })
   ].map((tool) => hinted(tool, workerHints));
