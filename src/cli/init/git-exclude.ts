@@ -1,5 +1,6 @@
 import { lstatSync } from 'node:fs';
-import { delimiter, dirname, join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
+import { topOf } from '../../adapters/git/repository-location.ts';
 import { isInside } from '../../core/paths/troupe-home.ts';
 import { settingsIn, shortPath } from '../clients/settings-file.ts';
 import { troupeLaunch } from '../clients/troupe-launch.ts';
@@ -16,11 +17,14 @@ export function planExclude(
   plans: ClientPlan[],
   workspace: string
 ): Plan | undefined {
-  const top = repositoryOf(workspace);
+  const top = topOf(workspace);
   if (top === undefined) return undefined;
   const file = join(top, '.git', 'info', 'exclude');
-  if (!isPlain(dirname(file), 'folder') || !isPlain(file, 'file'))
-    return undefined;
+  const folders = [dirname(file), dirname(dirname(file))];
+  // A `.git` that is a file or a link leads elsewhere.
+  const isOurs =
+    folders.every((path) => isPlain(path, 'folder')) && isPlain(file, 'file');
+  if (!isOurs) return undefined;
   const before = settingsIn(file, workspace);
   const text = plans
     .filter((plan) => isInside(workspace, plan.file))
@@ -43,8 +47,7 @@ export function commitLine(
   plans: ClientPlan[],
   workspace: string
 ): string | undefined {
-  if (repositoryOf(workspace, true) === undefined || isPortable())
-    return undefined;
+  if (topOf(workspace) === undefined || isPortable()) return undefined;
   const files = plans
     .filter((plan) => hasEntry(plan.edit) && isInside(workspace, plan.file))
     .map(({ file }) => shortPath(file, workspace));
@@ -62,20 +65,6 @@ function isOwn({ edit, before }: ClientPlan): boolean {
 /** A package of the registry is started by its name. */
 function isPortable(): boolean {
   return troupeLaunch().command === 'npx';
-}
-
-/**
- * The root of the repository. A `.git` that is a file or a link leads
- * elsewhere, where nothing is written.
- */
-function repositoryOf(workspace: string, mayLead = false): string | undefined {
-  const ceilings = (process.env.GIT_CEILING_DIRECTORIES ?? '').split(delimiter);
-  for (let directory = workspace; ; directory = dirname(directory)) {
-    const entry = lstatSync(join(directory, '.git'), { throwIfNoEntry: false });
-    if (entry) return entry.isDirectory() || mayLead ? directory : undefined;
-    const above = dirname(directory);
-    if (above === directory || ceilings.includes(above)) return undefined;
-  }
 }
 
 function isPlain(path: string, kind: 'file' | 'folder'): boolean {

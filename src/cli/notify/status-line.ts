@@ -2,16 +2,9 @@ import { existsSync, realpathSync } from 'node:fs';
 import { thisProcess } from '../../adapters/child-process/process-table.ts';
 import { liveness } from '../../adapters/child-process/processes.ts';
 import { isObject } from '../../config/overrides.ts';
-import {
-  JournalFiles,
-  totalSize
-} from '../../core/audit/journal/journal-files.ts';
-import { blocksBack } from '../../core/audit/journal/journal-reader.ts';
-import {
-  type FinishedRecord,
-  type JournalRecord,
-  parseRecord
-} from '../../core/audit/journal/journal-record.ts';
+import { JournalFiles } from '../../core/audit/journal/journal-files.ts';
+import type { FinishedRecord } from '../../core/audit/journal/journal-record.ts';
+import { endsBack } from '../../core/audit/journal/recently-ended.ts';
 import { type Paths, pathsOf } from '../../core/paths/paths.ts';
 import { recordIdOf } from '../../core/paths/records.ts';
 import { checkHomeOutside } from '../../core/paths/troupe-home.ts';
@@ -22,8 +15,6 @@ import { RunStore, wasRead } from '../../core/runs/run-store.ts';
 import { counted } from '../output/text.ts';
 
 const dayMs = 86_400_000;
-/** The most of the journal that is read; a day rarely has more. */
-const mostChars = 4 * 1024 * 1024;
 
 /**
  * `2 agents, 1 unread, $0.12`: the agents at work in a workspace, and of those
@@ -83,30 +74,12 @@ function isAtWork(id: string, store: RunStore, self: ProcessIdentity): boolean {
   return state === 'queued' || state === 'running';
 }
 
-/** The ends that are in the journal since a time, in no particular order. */
+/** Ends since a time, newest first; skips an old one that was recorded late. */
 function endedSince(since: string, files: JournalFiles): FinishedRecord[] {
   const ended: FinishedRecord[] = [];
-  const list = files.list();
-  let left = mostChars;
-  for (const { text } of blocksBack(files, list, totalSize(list))) {
-    const lines = text.split('\n');
-    for (const line of lines) {
-      if (!line.includes('"type":"finished"')) continue;
-      const record = parseRecord(line);
-      if (record?.type === 'finished' && record.completed_at >= since)
-        ended.push(record);
-    }
-    left -= text.length;
-    const first = firstOf(lines);
-    if (left < 0 || (first && first.at < since)) break;
+  for (const record of endsBack(files)) {
+    if (record.completed_at >= since) ended.push(record);
+    else if (record.at < since) break;
   }
   return ended;
-}
-
-function firstOf(lines: string[]): JournalRecord | undefined {
-  for (const line of lines) {
-    const record = parseRecord(line);
-    if (record) return record;
-  }
-  return undefined;
 }

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { RunStore } from '../../runs/run-store.ts';
 import { type JournalFiles, totalSize } from './journal-files.ts';
 import { blocksBack } from './journal-reader.ts';
-import { parseRecord } from './journal-record.ts';
+import { type JournalRecord, parseRecord } from './journal-record.ts';
 
-/** Limits the search when the folders of many recent agents were removed. */
+/** The most of the journal that is searched: a day rarely has more. */
 const maximumChars = 4 * 1024 * 1024;
 
 /**
@@ -55,27 +55,27 @@ export function recentlyEnded(
   isKept: (agentId: string) => boolean = () => true
 ): string[] {
   const newest = new Set<string>();
-  const list = files.look();
-  let left = maximumChars;
-  for (const { text } of blocksBack(files, list, totalSize(list))) {
-    collect(text, newest, limit, isKept);
-    left -= text.length;
-    if (newest.size >= limit || left < 0) break;
-  }
+  if (limit > 0)
+    for (const { agent_id: id } of endsBack(files)) {
+      if (isKept(id)) newest.add(id);
+      if (newest.size >= limit) break;
+    }
   return [...newest].reverse();
 }
 
-function collect(
-  text: string,
-  newest: Set<string>,
-  limit: number,
-  isKept: (agentId: string) => boolean
-): void {
-  for (const line of text.split('\n').reverse()) {
-    if (newest.size >= limit) return;
-    if (!line.includes('"type":"finished"')) continue;
-    const record = parseRecord(line);
-    if (record?.type === 'finished' && isKept(record.agent_id))
-      newest.add(record.agent_id);
+type End = Extract<JournalRecord, { type: 'finished' }>;
+
+/** The ends in the newest part of the journal, newest first. */
+export function* endsBack(files: JournalFiles): Generator<End> {
+  const list = files.look();
+  let left = maximumChars;
+  for (const { text } of blocksBack(files, list, totalSize(list))) {
+    for (const line of text.split('\n').reverse()) {
+      if (!line.includes('"type":"finished"')) continue;
+      const record = parseRecord(line);
+      if (record?.type === 'finished') yield record;
+    }
+    left -= text.length;
+    if (left < 0) return;
   }
 }
