@@ -1,4 +1,5 @@
 import type { OpenAsk } from '../core/asks/answers/asks.ts';
+import { type Ask, type AskAnswer, waitedMs } from '../core/asks/ask.ts';
 import { visibleText } from '../core/text.ts';
 import type { Facts, Put } from './budget.ts';
 import { ofAgent } from './read-output.ts';
@@ -14,7 +15,6 @@ export function asksField(asks: OpenAsk[], put: Put, name = 'asks'): Facts {
 export function askFacts({ ask, record }: OpenAsk, put: Put): Facts {
   const { ask_id, agent_id, kind, tool, subject, options, reason } = ask;
   const now = Date.now();
-  const seconds = (ms: number) => Math.max(0, Math.round(ms / 100) / 10);
   const texts = Object.entries(subject).map(([name, text]) =>
     put(linePart(name, visibleText(text)))
   );
@@ -29,7 +29,24 @@ export function askFacts({ ask, record }: OpenAsk, put: Put): Facts {
     ...(reason === undefined
       ? {}
       : put(linePart('reason', visibleText(reason)))),
-    waiting_seconds: seconds(now - Date.parse(ask.asked_at)),
-    expires_in_seconds: seconds(Date.parse(ask.expires_at) - now)
+    waiting_seconds: secondsOf(now - Date.parse(ask.asked_at)),
+    expires_in_seconds: secondsOf(Date.parse(ask.expires_at) - now)
   };
+}
+
+/** What the caller that has answered an ask gets. */
+export function answeredFacts({
+  ask,
+  answer
+}: {
+  ask: Ask;
+  answer: AskAnswer;
+}) {
+  const { ask_id, agent_id } = ask;
+  const waited_seconds = secondsOf(waitedMs(ask, answer));
+  return { ask_id, agent_id, status: 'answered' as const, waited_seconds };
+}
+
+function secondsOf(milliseconds: number): number {
+  return Math.max(0, Math.round(milliseconds / 100) / 10);
 }

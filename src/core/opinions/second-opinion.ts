@@ -39,22 +39,42 @@ export function chooseExperts(
 }
 
 /** The agents that were asked, and the errors of engines that were not. */
-export interface Asked {
+interface Asked {
+  engines: string[];
   ids: string[];
   refusals: string[];
 }
 
+interface Question extends Omit<SpawnRequest, 'engine' | 'access' | 'prompt'> {
+  text: string;
+  /** Paths of files in the workspace, which every engine gets whole. */
+  files: string[];
+  /** Default: the ready ones, as `chooseExperts` ranks them. */
+  engines: string[] | undefined;
+  clientName: string;
+}
+
+interface OpinionDependencies extends ProgramDependencies {
+  config: { workspace: string };
+  spawn: (request: SpawnRequest) => Promise<Spawned>;
+}
+
 /**
  * Starts a read-only agent for each engine.
- * @throws the first error, if no agent starts
+ * @throws HostError as `chooseExperts` and `readContextFiles`; the first error,
+ *   if no agent starts
  */
 export async function askEngines(
-  engines: string[],
-  question: Omit<SpawnRequest, 'engine' | 'access'>,
-  spawn: (request: SpawnRequest) => Promise<Spawned>
+  { text, files, engines: named, clientName, ...more }: Question,
+  host: OpinionDependencies
 ): Promise<Asked> {
+  const engines = chooseExperts(named, clientName, host);
+  const context = readContextFiles(host.config.workspace, files);
+  const prompt = questionPrompt(text, context);
   const asked = await Promise.allSettled(
-    engines.map((engine) => spawn({ ...question, engine, access: 'read' }))
+    engines.map((engine) =>
+      host.spawn({ ...more, prompt, engine, access: 'read' })
+    )
   );
   const ids = asked.flatMap((one) =>
     one.status === 'fulfilled' ? one.value.record.agent_id : []
@@ -63,7 +83,7 @@ export async function askEngines(
     one.status === 'rejected' ? [one.reason] : []
   );
   if (ids.length === 0) throw reasons[0];
-  return { ids, refusals: reasons.map(refusalOf) };
+  return { engines, ids, refusals: reasons.map(refusalOf) };
 }
 
 /**

@@ -2,17 +2,12 @@ import type { Command } from 'commander';
 import { reportRuns } from '../../../answers/format-run.ts';
 import {
   askEngines,
-  chooseExperts,
-  questionPrompt,
-  readContextFiles,
   verdictIn
 } from '../../../core/opinions/second-opinion.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import { ownFile } from '../../../core/runs/run-files.ts';
 import { noteRead } from '../../../core/runs/run-store.ts';
 import type { Host } from '../../../host/host.ts';
-import { openBlock } from '../../live/agent-block.ts';
-import { EndAlert } from '../../live/end-alert.ts';
 import { exitCodeOf } from '../../output/agents.ts';
 import { print, printAnswer, printJson, report } from '../../output/output.ts';
 import { terminalLine } from '../../output/text.ts';
@@ -29,7 +24,7 @@ import {
   withHost
 } from '../command-options.ts';
 import { promptFrom } from './follow.ts';
-import { announcer, waitWatching } from './wait.ts';
+import { waitShowing } from './wait.ts';
 
 interface AskFlags extends WorkspaceFlags {
   context: string[];
@@ -70,16 +65,16 @@ function ask(question: string, flags: AskFlags): Promise<number> {
   const interruption = catchInterruption();
   return withHost(flags, async (host) => {
     const named = flags.engines?.split(',').map((name) => name.trim());
-    const engines = chooseExperts(named?.filter(Boolean), '', host);
-    const files = readContextFiles(host.config.workspace, flags.context);
-    const { ids, refusals } = await askEngines(
-      engines,
+    const { engines, ids, refusals } = await askEngines(
       {
-        prompt: questionPrompt(question, files),
+        text: question,
+        files: flags.context,
+        engines: named?.filter(Boolean),
+        clientName: '',
         systemPrompt: flags.systemPrompt,
         timeoutSeconds: flags.timeout
       },
-      (request) => host.spawn(request)
+      host
     );
     report(`asking ${engines.join(', ')}`);
     for (const refusal of refusals) report(refusal);
@@ -101,20 +96,12 @@ async function answered(
     for (const id of agentIds)
       host.processes.stopAlone(host.store.directoryOf(id));
   });
-  const block = openBlock();
-  const announce = announcer(agentIds.length);
-  const alert = new EndAlert(host.config.onEnd, process.stderr);
-  const { finished, waiting, lost } = await waitWatching(host, {
+  const { finished, waiting, lost } = await waitShowing(host, {
     agentIds,
     mode: 'all',
     timeoutMs: Number.POSITIVE_INFINITY,
-    signal,
-    onUpdate: (finished, waiting) => {
-      block?.show(host, waiting);
-      announce(finished);
-      alert.report(finished);
-    }
-  }).finally(() => block?.close());
+    signal
+  });
   for (const { message } of lost) report(message);
   const canceled = await Promise.all(
     waiting.map(({ record }) => host.cancel(record.agent_id, 'interrupted'))

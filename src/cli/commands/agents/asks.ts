@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
-import { asksField } from '../../../answers/asks.ts';
+import { answeredFacts, asksField } from '../../../answers/asks.ts';
 import { type Budget, fitInto } from '../../../answers/budget.ts';
 import type {
   AnswerRequest,
   OpenAsk
 } from '../../../core/asks/answers/asks.ts';
-import { waitedMs } from '../../../core/asks/ask.ts';
 import type { Host } from '../../../host/host.ts';
 import {
   type AnswerDocument,
@@ -103,16 +102,8 @@ async function answer(
     isDecision && host.asks.kindOf(askId) === 'permission'
       ? { decision: first, text: reason === '' ? undefined : reason }
       : { text: words.join(' ') };
-  const { ask, answer } = host.asks.answer({ askId, ...given }, 'command line');
-  const { agent_id } = ask;
-  const waited_seconds = Math.round(waitedMs(ask, answer) / 100) / 10;
-  if (json)
-    await printJson<AnswerDocument>({
-      ask_id: askId,
-      agent_id,
-      status: 'answered',
-      waited_seconds
-    });
+  const answered = host.asks.answer({ askId, ...given }, 'command line');
+  if (json) await printJson<AnswerDocument>(answeredFacts(answered));
   else await print(`${askId} is answered.\n`);
   return exitCodes.done;
 }

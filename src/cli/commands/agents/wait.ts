@@ -59,23 +59,15 @@ async function wait(
   if (agentIds.length > 0)
     report(`waiting for ${counted(agentIds.length, 'agent')}`);
   host.watch();
-  const block = agentIds.length > 0 ? openBlock() : undefined;
-  const announce = announcer(agentIds.length);
-  const alert = new EndAlert(host.config.onEnd, process.stderr);
-  const { finished, waiting, spoilt, lost, elapsedMs } = await waitWatching(
+  const { finished, waiting, spoilt, lost, elapsedMs } = await waitShowing(
     host,
     {
       agentIds,
       mode: flags.any ? 'any' : 'all',
       timeoutMs: 1000 * (flags.timeout ?? Number.POSITIVE_INFINITY),
-      signal,
-      onUpdate: (finished, waiting) => {
-        block?.show(host, waiting);
-        announce(finished);
-        alert.report(finished);
-      }
+      signal
     }
-  ).finally(() => block?.close());
+  );
   const interrupted = exitCode();
   if (interrupted !== undefined) {
     report('no longer waiting; the agents go on');
@@ -120,8 +112,27 @@ function lostJson({ agentId, message }: LostRun) {
   return { agent_id: agentId, message };
 }
 
+/** Shows the agents at work meanwhile, and reports each end. */
+export async function waitShowing(
+  host: Host,
+  options: Omit<WaitOptions, 'onUpdate'>
+): Promise<WaitResult> {
+  const total = options.agentIds.length;
+  const block = total > 0 ? openBlock() : undefined;
+  const announce = announcer(total);
+  const alert = new EndAlert(host.config.onEnd, process.stderr);
+  const onUpdate = (finished: Run[], waiting: Run[]) => {
+    block?.show(host, waiting);
+    announce(finished);
+    alert.report(finished);
+  };
+  return waitWatching(host, { ...options, onUpdate }).finally(() =>
+    block?.close()
+  );
+}
+
 /** Returns a function that reports each ended agent once. */
-export function announcer(total: number): (finished: Run[]) => void {
+function announcer(total: number): (finished: Run[]) => void {
   const announced = new Set<string>();
   return (finished) => {
     for (const run of finished) {

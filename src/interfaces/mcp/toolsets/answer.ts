@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { waitedMs } from '../../../core/asks/ask.ts';
+import { answeredFacts } from '../../../answers/asks.ts';
 import type { Host } from '../../../host/host.ts';
 import { acting, defineTool, type Tool } from '../tool/define-tool.ts';
 
@@ -20,17 +20,12 @@ export function answerTool(host: Host): Tool {
     }),
     annotations: { ...acting, destructiveHint: true },
     isListed: () => host.asks.isInUse,
-    handle: async ({ ask_id, decision, text }, { clientName }) => {
-      const { ask, answer } = host.asks.answer(
-        { askId: ask_id, decision, text },
-        { client: clientName }
-      );
-      return {
-        ask_id,
-        agent_id: ask.agent_id,
-        status: 'answered',
-        waited_seconds: Math.round(waitedMs(ask, answer) / 100) / 10
-      };
-    }
+    handle: async ({ ask_id, decision, text }, { clientName }) =>
+      answeredFacts(
+        host.asks.answer(
+          { askId: ask_id, decision, text },
+          { client: clientName }
+        )
+      )
   });
 }

@@ -9,9 +9,6 @@ import {
 import { linePart, listPart } from '../../../answers/truncate.ts';
 import {
   askEngines,
-  chooseExperts,
-  questionPrompt,
-  readContextFiles,
   verdictIn
 } from '../../../core/opinions/second-opinion.ts';
 import type { Run } from '../../../core/runs/run.ts';
@@ -60,19 +57,18 @@ export function secondOpinionTool(host: Host): Tool {
     annotations: asking,
     handle: async (input, context) => {
       const { question, system_prompt, timeout, context_files = [] } = input;
-      const engines = chooseExperts(input.engines, context.clientName, host);
-      const files = readContextFiles(host.config.workspace, context_files);
-      const prompt = questionPrompt(question, files);
-      const { caller } = context;
+      const { caller, clientName } = context;
       const { ids, refusals } = await askEngines(
-        engines,
         {
-          prompt,
+          text: question,
+          files: context_files,
+          engines: input.engines,
+          clientName,
           caller,
           systemPrompt: system_prompt,
           timeoutSeconds: timeout
         },
-        (request) => host.spawn(request)
+        host
       );
       const seconds = (timeout ?? defaultSeconds) + endingSeconds;
       return answers(host, ids, refusals, seconds, context);
