@@ -184,19 +184,9 @@ export class Host {
     // Not awaited: ending processes that ignore SIGTERM takes seconds.
     void this.endVanished();
     await this.tracker.tick().catch(logProblem);
-    for (const id of this.store.openIds()) this.#attendAsks(id);
     // Another process may hold the council's lock; runs must not wait for it.
     await withTimeout(this.#updateSummons(), 300, undefined);
     this.#parts.starter.pump();
-  }
-
-  #attendAsks(agentId: string): void {
-    const record = this.store.recordOf(agentId);
-    try {
-      if (record) this.asks.attend(record);
-    } catch (problem) {
-      logProblem(problem);
-    }
   }
 
   readonly #watchDisk = async (): Promise<void> => {

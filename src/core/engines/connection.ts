@@ -7,11 +7,45 @@ import {
   symlinkSync
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Connection } from '../../plugin/plugin.ts';
-import { writeNew } from '../state/files/atomic-file.ts';
+import type {
+  CliEngine,
+  Connection,
+  Engine,
+  McpServer,
+  Surroundings
+} from '../../plugin/plugin.ts';
+import { readIfExists, writeNew } from '../state/files/atomic-file.ts';
+import { ensureDirectory } from '../state/files/directories.ts';
 
 /** In a program's folder: the connection's files, which may hold secrets. */
 export const connectionName = 'connection';
+
+/** An engine whose program can be given an MCP server. */
+export type ConnectedEngine = CliEngine & Required<Pick<CliEngine, 'connect'>>;
+
+export function canConnect(engine: Engine): engine is ConnectedEngine {
+  return engine.kind === 'cli' && engine.connect !== undefined;
+}
+
+/**
+ * Gives a program an MCP server of ours, and writes the files for that.
+ * @param directory the program's folder
+ */
+export function connected(
+  engine: ConnectedEngine,
+  server: McpServer,
+  directory: string,
+  surroundings: Omit<Surroundings, 'read'>
+): Connection {
+  const own = join(directory, connectionName);
+  ensureDirectory(own);
+  const connection = engine.connect(server, own, {
+    ...surroundings,
+    read: readIfExists
+  });
+  writeConnection(own, connection);
+  return connection;
+}
 
 /** Writes the files and links of a connection into a private directory. */
 export function writeConnection(

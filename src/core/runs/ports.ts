@@ -106,6 +106,8 @@ export interface OwnRuns {
 /** The asks of runs, as far as their tracker needs them. */
 export interface RunAsks {
   isAsking(record: RunRecord): boolean;
+  /** Journals asks and answers, and ends asks that no answer can reach. */
+  attend(record: RunRecord): void;
   /** Ends the open asks of a run that has ended. */
   close(record: RunRecord): void;
 }

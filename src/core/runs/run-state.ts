@@ -22,6 +22,12 @@ import { isSilent } from './sign-of-life.ts';
  */
 export type LiveState = 'queued' | 'running' | 'ended' | 'lost';
 
+export type Status = 'queued' | 'running' | 'ended';
+
+export function statusOf(state: LiveState): Status {
+  return state === 'queued' || state === 'running' ? state : 'ended';
+}
+
 /** A supervisor writes its identity into its claim within this time. */
 const claimMs = 5000;
 

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import type {
-  Access,
-  CliEngine,
-  Engine,
-  EngineRequest
-} from '../../../plugin/plugin.ts';
-import { connectionName, writeConnection } from '../../engines/connection.ts';
+import type { Access, Engine, EngineRequest } from '../../../plugin/plugin.ts';
+import {
+  type ConnectedEngine,
+  canConnect,
+  connected
+} from '../../engines/connection.ts';
 import { type EngineRegistry, labelOf } from '../../engines/engine-registry.ts';
 import { childEnvironment } from '../../engines/environment.ts';
 import { HostError } from '../../errors.ts';
@@ -13,8 +12,7 @@ import { isSameProcess } from '../../processes/process-identity.ts';
 import { checkStillInside } from '../../runs/admission/containment.ts';
 import type { LaunchRequest, Processes } from '../../runs/ports.ts';
 import { capped } from '../../runs/start/new-record.ts';
-import { readIfExists, writeNew } from '../../state/files/atomic-file.ts';
-import { ensureDirectory } from '../../state/files/directories.ts';
+import { writeNew } from '../../state/files/atomic-file.ts';
 import type { WorkerMeta } from '../queue/records.ts';
 import type { Worker, WorkerStore } from '../queue/worker-store.ts';
 
@@ -67,9 +65,6 @@ export interface PlannedLaunch {
   typed?: string;
 }
 
-/** An engine that can be a worker. */
-type WorkerEngine = CliEngine & Required<Pick<CliEngine, 'connect'>>;
-
 /** Every client accepts a call of this length. */
 const waitMs = 45_000;
 
@@ -81,10 +76,10 @@ export function workerEngine(
   { registry, processes }: Pick<LaunchParts, 'registry' | 'processes'>,
   name: string,
   backend: WorkerMeta['backend']
-): WorkerEngine {
+): ConnectedEngine {
   const workers = registry
     .all()
-    .filter((one): one is WorkerEngine => canWork(one, backend));
+    .filter((one): one is ConnectedEngine => canWork(one, backend));
   const engine =
     workers.find((worker) => worker.name === name) ??
     workers.find((worker) => worker.workerAliases?.includes(name)) ??
@@ -145,15 +140,11 @@ export function planLaunch(
     directory,
     { ...configured, asked: env }
   );
-  const own = join(directory, connectionName);
-  ensureDirectory(own);
-  const connection = engine.connect(serverFor(meta, settings), own, {
+  const connection = connected(engine, serverFor(meta, settings), directory, {
     request,
     inTerminal: inPane !== undefined,
-    environment,
-    read: readIfExists
+    environment
   });
-  writeConnection(own, connection);
   if (!inPane)
     writeNew(
       join(directory, 'stdin'),
@@ -209,7 +200,7 @@ function serverFor(meta: WorkerMeta, settings: LaunchSettings) {
 function canWork(
   engine: Engine,
   backend: WorkerMeta['backend']
-): engine is WorkerEngine {
-  if (engine.kind !== 'cli' || engine.connect === undefined) return false;
+): engine is ConnectedEngine {
+  if (!canConnect(engine)) return false;
   return backend === 'process' || engine.interactive !== undefined;
 }

@@ -11,10 +11,11 @@ import { claimOf, hasExited, noteLoss } from '../run-files.ts';
 import {
   isOver,
   isUnseen,
-  type LiveState,
   liveStateOf,
   ownStateOf,
-  settlingMs
+  type Status,
+  settlingMs,
+  statusOf
 } from '../run-state.ts';
 import {
   completeEnd,
@@ -44,8 +45,6 @@ interface OpenRuns {
   /** Ids of ended runs. Their end may not be recorded yet. */
   over: string[];
 }
-
-type Status = 'queued' | 'running' | 'ended';
 
 /** An older mark without a folder comes from a spawn that was not answered. */
 const draftMs = 60_000;
@@ -222,9 +221,10 @@ export class RunTracker {
     for (const id of [...this.#output.known(), ...this.#watchdog.known()])
       if (!open.has(id)) this.#forget(id);
     // In parallel, because a run that is slow to stop must not delay others.
-    const check = (id: string) =>
-      this.#check(id).catch((problem) => this.#report(id, problem));
-    await Promise.all([...open].map(check));
+    const checks = [...open].map((id) =>
+      this.#check(id).catch((problem) => this.#report(id, problem))
+    );
+    await Promise.all(checks);
   }
 
   async #check(id: string): Promise<void> {
@@ -248,7 +248,9 @@ export class RunTracker {
     if (state === 'ended') return;
     if (isSameProcess(record.owner, processes.self))
       await journal.restoreSpawn(record);
-    if (state === 'running') await this.#enforce(record);
+    if (state !== 'running') return;
+    await this.#enforce(record);
+    this.#with.asks?.attend(record);
   }
 
   /** Stops a run that is past a limit its watchdog has not enforced. */
@@ -343,8 +345,4 @@ export class RunTracker {
     this.#output.forget(id);
     this.#watchdog.forget(id);
   }
-}
-
-function statusOf(state: LiveState): Status {
-  return state === 'queued' || state === 'running' ? state : 'ended';
 }

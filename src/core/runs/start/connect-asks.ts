@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type {
   Access,
   CliEngine,
@@ -13,11 +12,10 @@ import {
 } from '../../asks/ask-files.ts';
 import type { AskRules } from '../../asks/ask-rules.ts';
 import type { AskSettings } from '../../asks/asker.ts';
-import { connectionName, writeConnection } from '../../engines/connection.ts';
+import { canConnect, connected } from '../../engines/connection.ts';
 import { labelOf } from '../../engines/engine-registry.ts';
 import { HostError } from '../../errors.ts';
-import { readIfExists, writeNew } from '../../state/files/atomic-file.ts';
-import { ensureDirectory } from '../../state/files/directories.ts';
+import { writeNew } from '../../state/files/atomic-file.ts';
 import type { Program } from '../program.ts';
 import type { RunRecord } from '../run.ts';
 import type { Command } from '../spawn-request.ts';
@@ -46,8 +44,7 @@ export function connectAsks(
   directory: string,
   { bridge, tools, rules, workspace }: AskParts & { workspace: string }
 ): Program {
-  const isCli = engine.kind === 'cli';
-  if (record.ask === undefined || !isCli || !engine.connect) return program;
+  if (record.ask === undefined || !canConnect(engine)) return program;
   const seconds = record.ask_timeout_seconds ?? defaultAskSeconds;
   const settings: AskSettings = {
     agentId: record.agent_id,
@@ -62,8 +59,6 @@ export function connectAsks(
   };
   createAskFolder(directory);
   writeNew(askFile(directory, askSettingsFile), JSON.stringify(settings));
-  const own = join(directory, connectionName);
-  ensureDirectory(own);
   const server = {
     name: 'troupe-ask',
     command: bridge.command,
@@ -72,13 +67,12 @@ export function connectAsks(
     tools,
     callSeconds: seconds + slackSeconds
   };
-  const connection = engine.connect(server, own, {
+  const { environment } = program;
+  const connection = connected(engine, server, directory, {
     request,
     inTerminal: false,
-    environment: program.environment,
-    read: readIfExists
+    environment
   });
-  writeConnection(own, connection);
   return {
     ...program,
     args: [...connection.args, ...program.args],
