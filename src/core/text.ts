@@ -19,6 +19,36 @@ export function visibleText(text: string): string {
   });
 }
 
+/** Control characters, invisible ones, and marks of the text direction. */
+const unsafe =
+  /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
+
+const colors = /\u001b\[[0-9;]*m/g;
+
+/** An untrusted text on one line, safe to show to a person. */
+export function terminalLine(text: string): string {
+  return text.replace(colors, '').replace(unsafe, ' ').trim();
+}
+
+/**
+ * The output of a program as a reader sees it: without colors, links and other
+ * escapes, and with overstruck characters (as `man` prints them) once.
+ */
+export function plainText(output: string): string {
+  return output
+    .replace(titlesAndLinks, '')
+    .replace(controlSequences, '')
+    .replace(otherEscapes, '')
+    .replace(overstruck, '')
+    .replace(otherControls, '');
+}
+
+const titlesAndLinks = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g;
+const controlSequences = /\u001b\[[0-?]*[ -/]*[@-~]/g;
+const otherEscapes = /\u001b[ -/]*[0-~]/g;
+const overstruck = /[^\n]\u0008(?=\S)/g;
+const otherControls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
 /** JSON of a value, in which the characters of `visibleText` are escaped. */
 export function visibleJson(value: unknown, spaces?: number): string {
   return JSON.stringify(value, null, spaces).replace(controls, (found) =>

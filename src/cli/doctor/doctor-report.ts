@@ -1,9 +1,9 @@
 import { basename } from 'node:path';
 import type { PluginFault } from '../../core/engines/engine-registry.ts';
-import { visibleText } from '../../core/text.ts';
+import { terminalLine, visibleText } from '../../core/text.ts';
 import type { DoctorDocument, EngineCheck } from '../json/setup-documents.ts';
 import { colorsFor, print } from '../output/output.ts';
-import { counted, terminalLine } from '../output/text.ts';
+import { counted } from '../output/text.ts';
 
 type Findings = Omit<DoctorDocument, 'next'>;
 

@@ -1,5 +1,5 @@
+import { plainText } from '../../core/text.ts';
 import type { CliEngine, EngineRequest } from '../../plugin/plugin.ts';
-import { plainText } from '../output/text.ts';
 import type { ProbeOutput } from './probe-program.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { compareReleases } from '../../core/engines/engine-shape.ts';
+import { plainText, terminalLine } from '../../core/text.ts';
 import type { CliEngine } from '../../plugin/plugin.ts';
-import { plainText, terminalLine } from '../output/text.ts';
 import type { ProbeOutput } from './probe-program.ts';
 import { goneFlags } from './program-flags.ts';
 

@@ -1,7 +1,8 @@
 import { withAbsolutePath } from '../../core/engines/environment.ts';
+import { terminalLine } from '../../core/text.ts';
 import type { Client, Entry } from '../clients/clients.ts';
 import { wordsOf } from '../clients/troupe-launch.ts';
-import { shellQuoted, terminalLine } from '../output/text.ts';
+import { shellQuoted } from '../output/text.ts';
 import { SessionFault, StdioSession } from './stdio-session.ts';
 
 /** The result of starting a server as a client starts it. */

@@ -4,8 +4,9 @@ import { type Asked, grantsOf, type Trust } from '../../config/trust.ts';
 import { HostError } from '../../core/errors.ts';
 import { CallerContext } from '../../core/runs/admission/caller-context.ts';
 import type { Digests } from '../../core/state/integrity/digests.ts';
+import { terminalLine } from '../../core/text.ts';
 import { distDirectory } from '../../host/package.ts';
-import { counted, terminalLine } from '../output/text.ts';
+import { counted } from '../output/text.ts';
 import type { SetUpContext } from './dialog.ts';
 
 /** Undefined for an invalid configuration, which other checks report. */

@@ -1,7 +1,11 @@
 import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
+import { terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
-import { shorten, terminalLine } from '../output/text.ts';
-import { isWorker, type WatchedAgent } from './watched-agent.ts';
+import {
+  isWorker,
+  type WatchedAgent
+} from '../../interfaces/board/watched-agent.ts';
+import { shorten } from '../output/text.ts';
 
 /** A question to the user, and the call that cancels after a yes. */
 export interface Cancellation {

@@ -1,7 +1,8 @@
 import type { Run } from '../../core/runs/run.ts';
+import { terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
 import { colorsFor } from '../output/output.ts';
-import { duration, shorten, terminalLine, widthOf } from '../output/text.ts';
+import { duration, shorten, widthOf } from '../output/text.ts';
 import { LiveBlock } from './screen/live-block.ts';
 import type { Size } from './screen/terminal.ts';
 

@@ -1,13 +1,11 @@
+import { terminalLine } from '../../core/text.ts';
+import {
+  isWorker,
+  type WatchedAgent
+} from '../../interfaces/board/watched-agent.ts';
 import { colorsFor, statusColor } from '../output/output.ts';
 import { alignedRows, type Cell, type Column, table } from '../output/table.ts';
-import {
-  dollars,
-  shortDuration,
-  shorten,
-  terminalLine,
-  when
-} from '../output/text.ts';
-import { isWorker, type WatchedAgent } from './watched-agent.ts';
+import { dollars, shortDuration, shorten, when } from '../output/text.ts';
 
 interface AgentColumn extends Column {
   /** @param seconds since the agent was read */

@@ -1,9 +1,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
 import type { RunRecord } from '../../core/runs/run.ts';
+import type { WatchedAgent } from '../../interfaces/board/watched-agent.ts';
 import { widthOf } from '../output/text.ts';
 import { AgentList } from './agent-list.ts';
-import type { WatchedAgent } from './watched-agent.ts';
 
 const record: RunRecord = {
   ...{ v: 1, agent_id: '', engine: 'codex', label: 'Codex', kind: 'cli' },

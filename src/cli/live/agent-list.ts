@@ -1,11 +1,16 @@
 import { stripVTControlCharacters } from 'node:util';
+import { terminalLine } from '../../core/text.ts';
+import {
+  isWorker,
+  type WatchedAgent
+} from '../../interfaces/board/watched-agent.ts';
+import type { Snapshot } from '../../interfaces/board/watcher.ts';
 import { colorsFor } from '../output/output.ts';
-import { shorten, terminalLine, when, widthOf } from '../output/text.ts';
+import { shorten, when, widthOf } from '../output/text.ts';
 import { agentLines, fromOf, secondLine } from './agent-columns.ts';
 import type { Size } from './screen/terminal.ts';
+import { summaryOf } from './summary.ts';
 import { moved, windowOf } from './text-pager.ts';
-import { isWorker, type WatchedAgent } from './watched-agent.ts';
-import { type Snapshot, summaryOf } from './watcher.ts';
 
 /** Summary, headings, and two lines about the selected agent. */
 const otherLines = 4;

@@ -1,25 +1,19 @@
-import { join } from 'node:path';
 import { changesOf } from '../../core/changes/change-file.ts';
-import type { EngineRegistry } from '../../core/engines/engine-registry.ts';
-import { readerOf } from '../../core/engines/template/template-engine.ts';
 import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
-import { EventReducer } from '../../core/runs/end/event-reducer.ts';
-import { readableOf } from '../../core/runs/end/reply-reader.ts';
-import {
-  describeAccess,
-  type Outcome,
-  type Run,
-  type RunRecord
-} from '../../core/runs/run.ts';
+import { describeAccess, type Outcome, type Run } from '../../core/runs/run.ts';
 import { ownFile } from '../../core/runs/run-files.ts';
 import { noteRead } from '../../core/runs/run-store.ts';
-import { LineReader } from '../../core/state/files/line-reader.ts';
-import { readSlice, tailOf } from '../../core/state/files/text-file.ts';
+import { readSlice } from '../../core/state/files/text-file.ts';
+import { plainText, terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
+import { RunOutput } from '../../interfaces/board/run-output.ts';
+import {
+  isWorker,
+  type WatchedAgent
+} from '../../interfaces/board/watched-agent.ts';
 import { describeOutcome } from '../output/agents.ts';
-import { counted, duration, plainText, terminalLine } from '../output/text.ts';
+import { counted, duration } from '../output/text.ts';
 import type { TextSource, TitledText } from './text-pager.ts';
-import { isWorker, type WatchedAgent } from './watched-agent.ts';
 
 /** Characters of an answer; `troupe result` prints longer ones whole. */
 const mostChars = 1_000_000;
@@ -57,12 +51,15 @@ export class AgentText implements TextSource {
     const { store, registry } = this.#host;
     const directory = store.directoryOf(record.agent_id);
     this.#output ??= new RunOutput(record, directory, registry);
-    const text = await this.#output.read();
+    const { steps, text } = await this.#output.read();
+    const said = [steps.map((step) => `- ${step}`).join('\n'), text]
+      .filter(Boolean)
+      .join('\n\n');
     const seconds = (Date.now() - Date.parse(record.created_at)) / 1000;
     const age = duration(Math.max(0, Math.round(seconds)));
     return {
       title: `${record.label} ${record.agent_id} ${status} (${age})`,
-      text: `asked: ${terminalLine(record.task)}\n\n${text || 'Nothing was said yet.'}`
+      text: `asked: ${terminalLine(record.task)}\n\n${said || 'Nothing was said yet.'}`
     };
   }
 }
@@ -141,42 +138,4 @@ function workerText({ meta, log }: Worker): TitledText {
 function wordsOf(payload: unknown): string {
   const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
   return terminalLine(text);
-}
-
-const maximumLineBytes = 32 * 1024 * 1024;
-/** Steps of an agent that are kept for scrolling back. */
-const mostSteps = 5000;
-/** Bytes at the end of the output of a program without events. */
-const plainBytes = 256 * 1024;
-
-/** Steps and text of a running agent; each call of `read` adds new output. */
-class RunOutput {
-  readonly #path: string;
-  readonly #lines: LineReader;
-  readonly #reducer: EventReducer | undefined;
-  readonly #steps: string[] = [];
-
-  constructor(record: RunRecord, directory: string, registry: EngineRegistry) {
-    this.#path = join(directory, 'stdout');
-    this.#lines = new LineReader(this.#path, maximumLineBytes);
-    const readable = readableOf(record.kind, readerOf(record, registry));
-    this.#reducer = readable?.read ? new EventReducer(readable) : undefined;
-  }
-
-  async read(): Promise<string> {
-    const reducer = this.#reducer;
-    if (!reducer) return plainText(tailOf(this.#path, plainBytes));
-    let last = this.#steps.at(-1);
-    await this.#lines.read((line) => {
-      reducer.add(line);
-      const step = terminalLine(reducer.reply.progress ?? '');
-      if (step === '' || step === last) return;
-      last = step;
-      this.#steps.push(step);
-    });
-    this.#steps.splice(0, this.#steps.length - mostSteps);
-    const steps = this.#steps.map((step) => `- ${step}`).join('\n');
-    const text = plainText(reducer.reply.text);
-    return [steps, text].filter(Boolean).join('\n\n');
-  }
 }

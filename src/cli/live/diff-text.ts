@@ -1,10 +1,14 @@
 import { changesOf, patchOf } from '../../core/changes/change-file.ts';
 import { readSlice } from '../../core/state/files/text-file.ts';
+import { terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
+import {
+  isWorker,
+  type WatchedAgent
+} from '../../interfaces/board/watched-agent.ts';
 import { colorsFor } from '../output/output.ts';
-import { counted, terminalLine } from '../output/text.ts';
+import { counted } from '../output/text.ts';
 import type { TextSource, TitledText } from './text-pager.ts';
-import { isWorker, type WatchedAgent } from './watched-agent.ts';
 
 /** Characters of a patch; the file has all of a longer one. */
 const mostChars = 1_000_000;

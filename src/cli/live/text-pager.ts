@@ -1,9 +1,9 @@
-import { visibleText } from '../../core/text.ts';
+import { terminalLine, visibleText } from '../../core/text.ts';
+import type { WatchedAgent } from '../../interfaces/board/watched-agent.ts';
 import { describeError } from '../commands/command-options.ts';
 import { colorsFor } from '../output/output.ts';
-import { shorten, terminalLine, wrappedLines } from '../output/text.ts';
+import { shorten, wrappedLines } from '../output/text.ts';
 import type { Size } from './screen/terminal.ts';
-import type { WatchedAgent } from './watched-agent.ts';
 
 export interface TitledText {
   title: string;

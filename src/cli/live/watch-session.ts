@@ -1,8 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
+import {
+  isWorker,
+  type WatchedAgent
+} from '../../interfaces/board/watched-agent.ts';
+import type { Watcher } from '../../interfaces/board/watcher.ts';
 import { describeError } from '../commands/command-options.ts';
 import { colorsFor } from '../output/output.ts';
-import { shorten, terminalLine, widthOf } from '../output/text.ts';
+import { shorten, widthOf } from '../output/text.ts';
 import type { Interruption } from '../process/process-end.ts';
 import {
   type Cancellation,
@@ -18,8 +24,6 @@ import { FullScreen } from './screen/full-screen.ts';
 import { type Size, toClipboard } from './screen/terminal.ts';
 import { TextPager, type TextSource } from './text-pager.ts';
 import { listHint, pagerKeys, watchHelp } from './watch-keys.ts';
-import { isWorker, type WatchedAgent } from './watched-agent.ts';
-import type { Watcher } from './watcher.ts';
 
 /** The interval at which the list is read. */
 const listMs = 1000;

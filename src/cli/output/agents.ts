@@ -3,9 +3,10 @@ import { didYouMean } from '../../core/nearest.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { RunStore } from '../../core/runs/run-store.ts';
 import { unknownAgent } from '../../core/runs/start/continue-run.ts';
+import { terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
 import { exitCodes } from '../commands/command-options.ts';
-import { dollars, duration, terminalLine } from './text.ts';
+import { dollars, duration } from './text.ts';
 
 /** The shortest prefix of an id that is completed. */
 const shortestPrefix = 4;
@@ -69,9 +70,4 @@ export function describeOutcome({ record, status, outcome }: Run): string {
   const facts = `${label} ${id} ${status} (${effort.join(', ')})`;
   if (outcome.error === null) return facts;
   return `${facts}: ${terminalLine(outcome.error)} [${outcome.error_code}]`;
-}
-
-/** A run as lists show it: `asking` while it waits for an answer. */
-export function withAsking(run: Run, { asks }: Pick<Host, 'asks'>): Run {
-  return asks.isAsking(run.record) ? { ...run, status: 'asking' } : run;
 }

@@ -8,7 +8,7 @@ import {
 } from '../../../test/kit/servers/logged-agents.ts';
 import { spoiltLine } from '../../../test/kit/workspaces/spoilt-records.ts';
 import { RunStore } from '../../core/runs/run-store.ts';
-import { DaySum } from '../live/watcher.ts';
+import { DaySum } from '../../interfaces/board/day-sum.ts';
 import { lastLines, logTable } from './journal-lines.ts';
 
 let log: TestLog;

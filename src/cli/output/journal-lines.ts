@@ -1,10 +1,7 @@
+import type { JournalFiles } from '../../core/audit/journal/journal-files.ts';
 import {
-  type JournalFiles,
-  totalSize
-} from '../../core/audit/journal/journal-files.ts';
-import {
-  blocksBack,
-  JournalReader
+  JournalReader,
+  readBack
 } from '../../core/audit/journal/journal-reader.ts';
 import {
   holdsRecord,
@@ -142,25 +139,4 @@ export function lastLines(files: JournalFiles, count: number): LastLines {
       return fresh;
     }
   };
-}
-
-/**
- * Reads the journal from its end to its beginning until `take` returns true.
- * @param take gets the whole lines of one block, oldest first
- * @returns a reader of what is appended later
- */
-export function readBack(
-  files: JournalFiles,
-  take: (lines: string[]) => boolean
-): JournalReader {
-  const list = files.list();
-  let offset = totalSize(list);
-  for (const block of blocksBack(files, list, offset)) {
-    const lines = block.text.split('\n');
-    // A last line without a newline is read again when it is whole.
-    if (block.isLast && block.file.path === files.path)
-      offset -= Buffer.byteLength(lines.pop() ?? '');
-    if (take(lines)) break;
-  }
-  return new JournalReader(files, { list, offset });
 }

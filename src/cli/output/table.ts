@@ -1,5 +1,6 @@
+import { terminalLine } from '../../core/text.ts';
 import { colorsFor } from './output.ts';
-import { shorten, terminalLine, widthOf } from './text.ts';
+import { shorten, widthOf } from './text.ts';
 
 /** An untrusted text, plain or with a color. It is shown on one line. */
 export type Cell = string | { text: string; color: (text: string) => string };

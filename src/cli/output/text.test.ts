@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainText, widthOf, wrappedLines } from './text.ts';
+import { plainText } from '../../core/text.ts';
+import { widthOf, wrappedLines } from './text.ts';
 
 test.each([
   ['colours', '\u001b[1;32m--json\u001b[0m', '--json'],

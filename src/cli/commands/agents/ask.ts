@@ -7,10 +7,10 @@ import {
 import type { Run } from '../../../core/runs/run.ts';
 import { ownFile } from '../../../core/runs/run-files.ts';
 import { noteRead } from '../../../core/runs/run-store.ts';
+import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import { exitCodeOf } from '../../output/agents.ts';
 import { print, printAnswer, printJson, report } from '../../output/output.ts';
-import { terminalLine } from '../../output/text.ts';
 import {
   catchInterruption,
   exitWith,

@@ -5,6 +5,7 @@ import type {
   AnswerRequest,
   OpenAsk
 } from '../../../core/asks/answers/asks.ts';
+import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import {
   type AnswerDocument,
@@ -12,7 +13,7 @@ import {
   asksDocument
 } from '../../json/agent-documents.ts';
 import { print, printJson, report } from '../../output/output.ts';
-import { duration, terminalLine } from '../../output/text.ts';
+import { duration } from '../../output/text.ts';
 import {
   addWorkspaceFlags,
   exitAfter,

@@ -9,6 +9,7 @@ import { startedAt } from '../../../core/runs/run-files.ts';
 import { noteRead } from '../../../core/runs/run-store.ts';
 import type { Spawned } from '../../../core/runs/spawn-request.ts';
 import { unknownAgent } from '../../../core/runs/start/continue-run.ts';
+import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import type { StartedDocument } from '../../json/agent-documents.ts';
 import { describeActivity, openBlock } from '../../live/agent-block.ts';
@@ -22,7 +23,7 @@ import {
   printJson,
   report
 } from '../../output/output.ts';
-import { duration, terminalLine } from '../../output/text.ts';
+import { duration } from '../../output/text.ts';
 import {
   catchInterruption,
   type Interruption

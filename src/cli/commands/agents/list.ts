@@ -1,11 +1,15 @@
 import type { Command } from 'commander';
+import { withAsking } from '../../../answers/asks.ts';
 import { secondsSince } from '../../../answers/format-run.ts';
 import { unlessCorrupt } from '../../../core/runs/damaged-run.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host/host.ts';
+import {
+  listedWorkers,
+  workerJson
+} from '../../../interfaces/board/listed-workers.ts';
 import { describeReplaced } from '../../doctor/engine-check.ts';
 import type { ListDocument } from '../../json/agent-documents.ts';
-import { withAsking } from '../../output/agents.ts';
 import {
   colorsFor,
   print,
@@ -15,11 +19,7 @@ import {
 } from '../../output/output.ts';
 import { type Cell, type Column, table } from '../../output/table.ts';
 import { dollars, shortDuration, when } from '../../output/text.ts';
-import {
-  listedWorkers,
-  workerJson,
-  workerTable
-} from '../../output/worker-table.ts';
+import { workerTable } from '../../output/worker-table.ts';
 import {
   addWorkspaceFlags,
   exitAfter,

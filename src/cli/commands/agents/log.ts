@@ -5,6 +5,7 @@ import {
   type Fault,
   verifyJournal
 } from '../../../core/audit/journal/verify.ts';
+import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import type {
   HeadsDocument,
@@ -20,7 +21,6 @@ import {
   report
 } from '../../output/output.ts';
 import { columns } from '../../output/table.ts';
-import { terminalLine } from '../../output/text.ts';
 import {
   catchInterruption,
   type Interruption

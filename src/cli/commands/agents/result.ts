@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { reportRun } from '../../../answers/format-run.ts';
 import { noteRead } from '../../../core/runs/run-store.ts';
+import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import {
   agentIdIn,
@@ -10,7 +11,6 @@ import {
 } from '../../output/agents.ts';
 import { describeChanges } from '../../output/changes.ts';
 import { printAnswer, printJson, report } from '../../output/output.ts';
-import { terminalLine } from '../../output/text.ts';
 import {
   addWorkspaceFlags,
   describeError,

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import type { Host } from '../../../host/host.ts';
+import { describeSnapshot } from '../../../interfaces/board/board-rows.ts';
+import { type Snapshot, Watcher } from '../../../interfaces/board/watcher.ts';
 import type { WatchDocument } from '../../json/agent-documents.ts';
 import { agentTable } from '../../live/agent-columns.ts';
-import { isWorker, type WatchedAgent } from '../../live/watched-agent.ts';
-import { type Snapshot, summaryOf, Watcher } from '../../live/watcher.ts';
+import { summaryOf } from '../../live/summary.ts';
 import { print, printJson, report } from '../../output/output.ts';
-import { workerJson } from '../../output/worker-table.ts';
 import { catchInterruption } from '../../process/process-end.ts';
 import {
   addWorkspaceFlags,
@@ -41,7 +41,7 @@ export function addWatch(program: Command): void {
 async function watch(host: Host, flags: WatchFlags): Promise<number> {
   const watcher = new Watcher(host, flags.limit);
   if (flags.json) {
-    await printJson(describe(await watcher.read()));
+    await printJson<WatchDocument>(describeSnapshot(await watcher.read()));
     return exitCodes.done;
   }
   if (!hasScreen()) return printOnce(await watcher.read());
@@ -66,40 +66,4 @@ async function printOnce(snapshot: Snapshot): Promise<number> {
   if (!process.stdout.isTTY)
     report('on a terminal, troupe watch shows this live');
   return exitCodes.done;
-}
-
-function describe({ agents, today }: Snapshot): WatchDocument {
-  return {
-    today: {
-      day: today.day,
-      ended: today.ended,
-      not_completed: today.notCompleted,
-      cost_usd: today.costUsd ?? null,
-      costs_unknown: today.costsUnknown
-    },
-    agents: agents.flatMap((agent) => describeRun(agent)),
-    workers: agents.flatMap(({ of }) => (isWorker(of) ? [workerJson(of)] : []))
-  };
-}
-
-function describeRun(agent: WatchedAgent) {
-  const { of, changed } = agent;
-  if (isWorker(of)) return [];
-  return [
-    {
-      agent_id: agent.id,
-      agent_type: agent.engine,
-      model: agent.model ?? 'default',
-      status: of.status,
-      task: of.record.task,
-      doing: agent.doing ?? agent.task,
-      created_at: of.record.created_at,
-      completed_at: agent.endedAt ?? null,
-      seconds: agent.seconds,
-      cost_usd: agent.costUsd ?? null,
-      lines_added: changed?.added ?? null,
-      lines_removed: changed?.removed ?? null,
-      ...(changed?.isShared ? { lines_shared: true as const } : {})
-    }
-  ];
 }

@@ -3,11 +3,12 @@ import type { Application } from '../../../adapters/git/apply-patch.ts';
 import { patchOf } from '../../../core/changes/change-file.ts';
 import { HostError, messageOf } from '../../../core/errors.ts';
 import { currentPathOf } from '../../../core/paths/records.ts';
+import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import type { ApplyDocument } from '../../json/agent-documents.ts';
 import { describeOutcome } from '../../output/agents.ts';
 import { print, printJson, report } from '../../output/output.ts';
-import { counted, terminalLine } from '../../output/text.ts';
+import { counted } from '../../output/text.ts';
 import {
   addWorkspaceFlags,
   exitAfter,

@@ -7,9 +7,10 @@ import { pathsOf } from '../../../core/paths/paths.ts';
 import { leadsOut } from '../../../core/runs/admission/containment.ts';
 import { RunStore } from '../../../core/runs/run-store.ts';
 import { namesIn } from '../../../core/state/files/directories.ts';
+import { terminalLine } from '../../../core/text.ts';
 import { workspaceOf } from '../../../host/workspace-root.ts';
 import { clients } from '../../clients/clients.ts';
-import { shorten, terminalLine } from '../../output/text.ts';
+import { shorten } from '../../output/text.ts';
 
 /** A candidate that makes the shell complete file names. */
 const files = ':files';

@@ -4,6 +4,7 @@ import { defaultConfig } from '../../../config/defaults.ts';
 import { type Trust, trustsAll } from '../../../config/trust.ts';
 import { HostError } from '../../../core/errors.ts';
 import { troupeHome } from '../../../core/paths/troupe-home.ts';
+import { terminalLine } from '../../../core/text.ts';
 import { createHost, type Host } from '../../../host/host.ts';
 import { version } from '../../../host/package.ts';
 import { workspaceOf } from '../../../host/workspace-root.ts';
@@ -15,7 +16,6 @@ import {
 } from '../../doctor/environment-checks.ts';
 import type { DoctorDocument } from '../../json/setup-documents.ts';
 import { printJson } from '../../output/output.ts';
-import { terminalLine } from '../../output/text.ts';
 import { exitWith } from '../../process/process-end.ts';
 import {
   addWorkspaceFlags,

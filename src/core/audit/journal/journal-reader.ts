@@ -6,7 +6,8 @@ import {
   type MarkedPosition,
   markBefore,
   noMark,
-  stampOf
+  stampOf,
+  totalSize
 } from './journal-files.ts';
 import {
   holdsRecord,
@@ -213,6 +214,27 @@ function* blocksOf(
     if (!isPart)
       yield { text: block.toString('utf8', cut, count), start: end, isLast };
   }
+}
+
+/**
+ * Reads the journal from its end to its beginning until `take` returns true.
+ * @param take gets the whole lines of one block, oldest first
+ * @returns a reader of what is appended later
+ */
+export function readBack(
+  files: JournalFiles,
+  take: (lines: string[]) => boolean
+): JournalReader {
+  const list = files.list();
+  let offset = totalSize(list);
+  for (const block of blocksBack(files, list, offset)) {
+    const lines = block.text.split('\n');
+    // A last line without a newline is read again when it is whole.
+    if (block.isLast && block.file.path === files.path)
+      offset -= Buffer.byteLength(lines.pop() ?? '');
+    if (take(lines)) break;
+  }
+  return new JournalReader(files, { list, offset });
 }
 
 /** The location of a record, to read it again instead of keeping it. */

@@ -1,14 +1,14 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { changedLines } from '../../answers/changed-lines.ts';
 import { secondsSince } from '../../answers/format-run.ts';
 import type { WorkerStatus } from '../../core/orchestrator/queue/records.ts';
 import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
 import type { Run, RunRecord, RunStatus } from '../../core/runs/run.ts';
+import { terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
-import { changedLines } from '../output/changes.ts';
-import { terminalLine } from '../output/text.ts';
 
-/** One line of `troupe watch`: an agent, or a worker. */
+/** One line of `troupe watch` or of the page: an agent, or a worker. */
 export interface WatchedAgent {
   id: string;
   engine: string;

@@ -5,7 +5,7 @@ import {
   type TestLog
 } from '../../../test/kit/servers/logged-agents.ts';
 import type { EndStatus } from '../../core/runs/run.ts';
-import { DaySum } from './watcher.ts';
+import { DaySum } from './day-sum.ts';
 
 let log: TestLog;
 
