@@ -21,7 +21,12 @@ function agent(index: number, more: Partial<WatchedAgent> = {}): WatchedAgent {
     ...{ engine: 'codex', model: undefined, state: 'running', isActive: true },
     ...{ seconds: 3, costUsd: undefined, changed: undefined },
     ...{ doing: `doing ${index}`, task: `task ${index}`, endedAt: undefined },
-    ...{ quietSeconds: 0, client: undefined, squad: undefined },
+    ...{
+      quietSeconds: 0,
+      heardAt: undefined,
+      client: undefined,
+      squad: undefined
+    },
     of: { record, status: 'running' },
     ...more
   };
@@ -35,7 +40,7 @@ const today = {
 function listOf(count: number): AgentList {
   const list = new AgentList();
   const agents = Array.from({ length: count }, (_, index) => agent(index));
-  list.show({ agents, isUnused: false, today });
+  list.show({ agents, isUnused: false, settling: [], today });
   return list;
 }
 
@@ -73,7 +78,7 @@ test.each([
   const more = { engine: 'cursor-agent', model: 'x'.repeat(90), costUsd: 12.5 };
   const changed = { added: 12_345, removed: 54_321 };
   const agents = [agent(1, { doing: wide, task: wide, changed, ...more })];
-  list.show({ agents, isUnused: false, today });
+  list.show({ agents, isUnused: false, settling: [], today });
   const lines = shown(list, columns, rows);
   expect(lines).toHaveLength(rows);
   expect(selectedIn(lines)).toEqual(['00000001']);
@@ -85,12 +90,12 @@ test('the selection follows its agent, and moves on when the agent is removed', 
   list.onKey('down');
   list.onKey('down');
   const agents = [4, 3, 2, 1].map((index) => agent(index));
-  list.show({ agents, isUnused: false, today });
+  list.show({ agents, isUnused: false, settling: [], today });
   expect(list.selected?.id).toBe('00000002');
   const rest = agents.filter(({ id }) => id !== '00000002');
-  list.show({ agents: rest, isUnused: false, today });
+  list.show({ agents: rest, isUnused: false, settling: [], today });
   expect(list.selected?.id).toBe('00000001');
-  list.show({ agents: [], isUnused: true, today });
+  list.show({ agents: [], isUnused: true, settling: [], today });
   expect(list.selected).toBeUndefined();
 });
 
@@ -110,7 +115,12 @@ test('the line below the list is safe to print for any record', () => {
   const list = new AgentList();
   const label = 'Co\u001b]0;dex\u0007';
   const of = { record: { ...record, label }, status: 'running' as const };
-  list.show({ agents: [agent(1, { of })], today, isUnused: false });
+  list.show({
+    agents: [agent(1, { of })],
+    today,
+    isUnused: false,
+    settling: []
+  });
   const lines = list.render({ columns: 80, rows: 23 });
   expect(lines.at(-2)).toContain('Co ]0;dex  00000001');
 });
@@ -125,7 +135,7 @@ test('by squad, members follow the first of them', () => {
     member(4, 'squad-a', '試験者🎉')
   ];
   const list = new AgentList();
-  list.show({ agents, isUnused: false, today });
+  list.show({ agents, isUnused: false, settling: [], today });
   const order = () =>
     shown(list, 60).flatMap((line) => /^[> ] 0{7}(\d)/.exec(line)?.[1] ?? []);
   expect(order()).toEqual(['1', '2', '3', '4']);
@@ -143,7 +153,7 @@ test('an agent names the agent that has started it', () => {
   const parent = { ...record, parent: '0badcafe' };
   const of = { record: parent, status: 'running' as const };
   const one = agent(1, { of, client: 'claude-code', quietSeconds: 40.2 });
-  list.show({ agents: [one], isUnused: false, today });
+  list.show({ agents: [one], isUnused: false, settling: [], today });
   const lines = shown(list);
   expect(lines).toContain('            quiet 40s · agent 0badcafe · doing 1');
   expect(lines.at(-2)).toContain('from agent 0badcafe (claude-code)');
@@ -157,7 +167,7 @@ test('an end without an error takes one line, and one with an error two', () => 
     agent(2, { ...ended, state: 'failed', doing: 'no more credit' }),
     agent(3, { ...ended, state: 'completed', doing: undefined })
   ];
-  list.show({ agents, isUnused: false, today });
+  list.show({ agents, isUnused: false, settling: [], today });
   expect(shown(list).slice(2, 6)).toEqual([
     expect.stringMatching(/^> 00000001 {2}completed .* task 1/),
     expect.stringMatching(/^ {2}00000002 {2}failed .* task 2/),

@@ -57,7 +57,7 @@ const answerSchema = lazy(() =>
       'run_ended',
       'asker_gone'
     ]),
-    /** The client or the agent that answered, if `by` is `coordinator`. */
+    /** The client or the agent that answered, or the door of a person. */
     who: z.string().exactOptional(),
     at: z.iso.datetime()
   })

@@ -20,6 +20,8 @@ export interface Paths {
   servers: string;
   /** The file with the bearer token of the HTTP server. */
   token: string;
+  /** The address and the secret of the running `troupe web`. */
+  webDoor: string;
   views: ViewPaths;
   /** Folders in the workspace that agents or git use. */
   shared: SharedPaths;
@@ -59,6 +61,7 @@ export function pathsOf(workspace: string, home = troupeHome()): Paths {
     rotationLock: fileIn(fileIn(record, 'rotation'), 'lock'),
     servers: fileIn(record, 'servers'),
     token: fileIn(fileIn(record, 'http'), 'token'),
+    webDoor: fileIn(fileIn(record, 'web'), 'door.json'),
     views: {
       directory: logs,
       archive: fileIn(logs, 'archive'),

@@ -30,6 +30,8 @@ export interface WatchedAgent {
   task: string;
   /** Seconds since the last output of an agent that runs. */
   quietSeconds: number | undefined;
+  /** When a running agent last wrote output, in milliseconds since 1970. */
+  heardAt: number | undefined;
   /** The client that has asked for it; undefined for the command line. */
   client: string | undefined;
   /** `name` also names the member. */
@@ -67,7 +69,7 @@ export async function watchedRun(host: Host, run: Run): Promise<WatchedAgent> {
     changed: changedLines(host.store.directoryOf(record.agent_id)),
     doing: doingOf(host, run),
     task,
-    quietSeconds: status === 'running' ? quietOf(host, record) : undefined,
+    ...quietOf(host, run),
     client: record.caller && cutLine(record.caller.client),
     squad: squadOf(record),
     endedAt: outcome?.completed_at,
@@ -106,6 +108,7 @@ export function watchedWorker(worker: Worker): WatchedAgent {
     doing: cutLine(`${busy}${queue}`),
     task: cutLine(`worker ${name}`),
     quietSeconds: undefined,
+    heardAt: undefined,
     client: undefined,
     squad: undefined,
     endedAt: undefined,
@@ -113,14 +116,38 @@ export function watchedWorker(worker: Worker): WatchedAgent {
   };
 }
 
-function quietOf({ store }: Host, record: RunRecord): number {
-  const directory = store.directoryOf(record.agent_id);
-  const times = ['stdout', 'stderr'].map(
-    (name) =>
-      statSync(join(directory, name), { throwIfNoEntry: false })?.mtimeMs ?? 0
+/** The output of a running agent on disk. */
+export interface OutputState {
+  /** Changes with each write. */
+  sizes: string;
+  /** The last write, in milliseconds since 1970; 0 without output. */
+  writtenAt: number;
+}
+
+export function outputState(
+  { store }: Pick<Host, 'store'>,
+  agentId: string
+): OutputState {
+  const directory = store.directoryOf(agentId);
+  const files = ['stdout', 'stderr'].map((name) =>
+    statSync(join(directory, name), { throwIfNoEntry: false })
   );
-  const since = Math.max(Date.parse(record.created_at), ...times);
-  return Math.max(0, (Date.now() - since) / 1000);
+  return {
+    sizes: files.map((file) => file?.size ?? 0).join(),
+    writtenAt: Math.max(...files.map((file) => file?.mtimeMs ?? 0))
+  };
+}
+
+/** The fields about the silence of a run. */
+export function quietOf(
+  host: Pick<Host, 'store'>,
+  { record, status }: Run,
+  { writtenAt } = outputState(host, record.agent_id)
+): Pick<WatchedAgent, 'quietSeconds' | 'heardAt'> {
+  if (status !== 'running')
+    return { quietSeconds: undefined, heardAt: undefined };
+  const heardAt = Math.max(Date.parse(record.created_at), writtenAt);
+  return { quietSeconds: Math.max(0, (Date.now() - heardAt) / 1000), heardAt };
 }
 
 function squadOf({ squad }: RunRecord): WatchedAgent['squad'] {

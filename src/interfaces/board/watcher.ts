@@ -1,9 +1,14 @@
 import { withAsking } from '../../answers/asks.ts';
+import { secondsSince } from '../../answers/format-run.ts';
 import { totalSize } from '../../core/audit/journal/journal-files.ts';
+import type { Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host/host.ts';
 import { DaySum, type DayTotal } from './day-sum.ts';
 import { listedWorkers } from './listed-workers.ts';
 import {
+  isWorker,
+  outputState,
+  quietOf,
   type WatchedAgent,
   watchedRun,
   watchedWorker
@@ -16,6 +21,14 @@ export interface Snapshot {
   /** Whether there are no agents at all, even beyond the limit. */
   isUnused: boolean;
   today: DayTotal;
+  /** Ids of agents that have ended, while their end is not recorded yet. */
+  settling: string[];
+}
+
+interface Active {
+  agent: WatchedAgent;
+  /** Of its output, when it was read. */
+  sizes: string;
 }
 
 /** Reads the state of all agents of a workspace, from any server. */
@@ -23,6 +36,8 @@ export class Watcher {
   readonly #host: Host;
   readonly #limit: number;
   readonly #today: DaySum;
+  /** Agents that have not ended, by id. */
+  #active = new Map<string, Active>();
   /** Agents that have ended; they no longer change. */
   #ended = new Map<string, WatchedAgent>();
   /** Changes when another agent has ended or was removed. */
@@ -37,10 +52,8 @@ export class Watcher {
 
   async read(): Promise<Snapshot> {
     const host = this.#host;
-    const runs = await host.tracker.active();
-    const active = await Promise.all(
-      runs.map((run) => watchedRun(host, withAsking(run, host)))
-    );
+    const standing = await host.tracker.standing();
+    const active = await this.#activeNow(standing.active);
     const workers = listedWorkers(host, this.#limit).map(watchedWorker);
     const isLive = ({ isActive }: WatchedAgent) => isActive;
     const agents = [
@@ -52,8 +65,60 @@ export class Watcher {
     return {
       agents,
       isUnused: agents.length === 0 && host.recent(1).length === 0,
-      today: await this.#today.read()
+      today: await this.#today.read(),
+      settling: standing.over.filter((id) => !host.store.hasOutcome(id))
     };
+  }
+
+  /** Ids of the agents whose output has grown since they were read. */
+  grown(): string[] {
+    return [...this.#active]
+      .filter(([id, { sizes }]) => outputState(this.#host, id).sizes !== sizes)
+      .map(([id]) => id);
+  }
+
+  /** Reads one of the active agents again; undefined for others. */
+  async readActive(id: string): Promise<WatchedAgent | undefined> {
+    const known = this.#active.get(id);
+    if (!known || isWorker(known.agent.of)) return undefined;
+    return this.#readActive(known.agent.of);
+  }
+
+  async #activeNow(runs: Run[]): Promise<WatchedAgent[]> {
+    const before = this.#active;
+    this.#active = new Map();
+    return Promise.all(
+      runs.map((found) => {
+        const run = withAsking(found, this.#host);
+        const known = before.get(run.record.agent_id);
+        return this.#unchanged(run, known) ?? this.#readActive(run);
+      })
+    );
+  }
+
+  /** The agent as it was read before; undefined if it may have changed. */
+  #unchanged(run: Run, known: Active | undefined): WatchedAgent | undefined {
+    if (!known || known.agent.state !== run.status || run.status === 'asking')
+      return undefined;
+    const { record } = run;
+    const output = outputState(this.#host, record.agent_id);
+    if (output.sizes !== known.sizes) return undefined;
+    const agent = {
+      ...known.agent,
+      ...quietOf(this.#host, run, output),
+      seconds: secondsSince(record)
+    };
+    this.#active.set(record.agent_id, { agent, sizes: output.sizes });
+    return agent;
+  }
+
+  async #readActive(run: Run): Promise<WatchedAgent> {
+    const { agent_id: id } = run.record;
+    // Before the output is read, so that later output counts as growth.
+    const { sizes } = outputState(this.#host, id);
+    const agent = await watchedRun(this.#host, run);
+    this.#active.set(id, { agent, sizes });
+    return agent;
   }
 
   async #endedLast(): Promise<WatchedAgent[]> {

@@ -22,17 +22,17 @@ const hostForm = /^(\[[0-9a-f:.]+\]|[\w.-]+)(?::\d{1,5})?$/;
  * first, so that a web page in a browser learns nothing about the server.
  */
 export function refusalOf(
-  { headers, headersDistinct, method = '', url = '' }: IncomingMessage,
-  { hosts, origins, isToken }: Guard
+  request: IncomingMessage,
+  guard: Guard
 ): Refusal | undefined {
-  const host = headers.host?.toLowerCase() ?? '';
-  const [, name = ''] = hostForm.exec(host) ?? [];
-  if (!hosts.has(name) || headersDistinct.host?.length !== 1)
-    return forbidden('Host', '--allow-host');
-  const origin = headers.origin?.toLowerCase();
-  const own = [`http://${host}`, `https://${host}`];
-  if (origin !== undefined && !own.includes(origin) && !origins.has(origin))
-    return forbidden('Origin', '--allow-origin');
+  const { headers, method = '', url = '' } = request;
+  const { isToken } = guard;
+  const foreign = foreignHeader(request, guard);
+  if (foreign !== undefined)
+    return forbidden(
+      foreign,
+      foreign === 'Host' ? '--allow-host' : '--allow-origin'
+    );
   if (url.split('?')[0] !== '/mcp')
     return refusal(404, 'Nothing is here. MCP is at /mcp.');
   const allowed = methods.join(', ');
@@ -47,6 +47,20 @@ export function refusalOf(
         'Unauthorized. Send "Authorization: Bearer <token>"; the server says on stderr where its token lies.',
         { 'WWW-Authenticate': 'Bearer realm="troupe"' }
       );
+}
+
+/** The header that shows that a request comes from elsewhere, if any. */
+export function foreignHeader(
+  { headers, headersDistinct }: IncomingMessage,
+  { hosts, origins }: Pick<Guard, 'hosts' | 'origins'>
+): 'Host' | 'Origin' | undefined {
+  const host = headers.host?.toLowerCase() ?? '';
+  const [, name = ''] = hostForm.exec(host) ?? [];
+  if (!hosts.has(name) || headersDistinct.host?.length !== 1) return 'Host';
+  const origin = headers.origin?.toLowerCase();
+  const own = [`http://${host}`, `https://${host}`];
+  const isOwn = origin === undefined || own.includes(origin);
+  return isOwn || origins.has(origin) ? undefined : 'Origin';
 }
 
 function forbidden(header: string, flag: string): Refusal {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isJsonContentType } from '@modelcontextprotocol/sdk/shared/mediaType.js';
 import { logProblem } from '../../host/log.ts';
 import type { Life } from '../mcp/server/lifecycle.ts';
+import { readBody } from './body.ts';
 import type { Connections } from './connections.ts';
 import { type Guard, refusalOf } from './guard.ts';
 import {
@@ -106,68 +107,23 @@ function tooManySessions(seconds: number): Refusal {
   );
 }
 
-/** A client has this long to send the rest of a body that is too long. */
-const drainMs = 1000;
-
 type Body = { value: unknown } | { refusal: Refusal };
 
-/**
- * Parses the body of a request as JSON. Never buffers more than the limit.
- * @param sendContinue answers `Expect: 100-continue`
- */
+/** @param sendContinue answers `Expect: 100-continue` */
 async function bodyOf(
   request: IncomingMessage,
   maxBytes: number,
   sendContinue: () => void
 ): Promise<Body> {
-  const length = Number(request.headers['content-length'] ?? 0);
-  const isShort = length <= maxBytes;
-  if (isShort) sendContinue();
-  const text = isShort ? await textOf(request, maxBytes) : undefined;
-  if (text === undefined) {
-    drain(request);
-    return {
-      refusal: refusal(
-        413,
-        `The message is longer than ${maxBytes} bytes (http.bodyMegabytes).`
-      )
-    };
-  }
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return { refusal: refusal(400, 'This is not JSON.', {}, -32700) };
-  }
-}
-
-/**
- * Reads the body; undefined if it is too long.
- * @throws Error if the client disconnects
- */
-async function textOf(
-  request: IncomingMessage,
-  maxBytes: number
-): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  return new Promise((resolve, reject) => {
-    request.on('data', (chunk: Buffer) => {
-      length += chunk.length;
-      if (length <= maxBytes) chunks.push(chunk);
-      else resolve(undefined);
-    });
-    request.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
-    request.on('error', reject);
-    request.on('close', () => reject(new Error('The client broke off.')));
-  });
-}
-
-/**
- * Discards the rest of a body for a limited time: a client whose connection is
- * closed while it sends does not read the error.
- */
-function drain(request: IncomingMessage): void {
-  request.removeAllListeners('data').resume();
-  const cutOff = setTimeout(() => request.destroy(), drainMs).unref();
-  request.once('close', () => clearTimeout(cutOff));
+  const body = await readBody(request, maxBytes, sendContinue);
+  if ('value' in body) return body;
+  return {
+    refusal:
+      body.fault === 'too_long'
+        ? refusal(
+            413,
+            `The message is longer than ${maxBytes} bytes (http.bodyMegabytes).`
+          )
+        : refusal(400, 'This is not JSON.', {}, -32700)
+  };
 }

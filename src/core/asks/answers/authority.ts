@@ -10,7 +10,9 @@ export type Answerer =
   /** A client of a server, by its name. */
   | { client: string }
   /** A command line, which is a person's unless an agent runs it. */
-  | 'command line';
+  | 'command line'
+  /** The page, likewise; it may allow no more than `maxAccess`. */
+  | 'page';
 
 interface AuthorityDependencies {
   store: Pick<RunStore, 'recordOf'>;
@@ -33,6 +35,14 @@ export function checkAuthority(
 ): Pick<AskAnswer, 'by' | 'who'> {
   const isAgent = origin.parent !== null || origin.depth > 0;
   if (answerer === 'command line' && !isAgent) return { by: 'person' };
+  if (answerer === 'page' && !isAgent) {
+    if (decision === 'allow' && lesser(ask.needs, maxAccess) !== ask.needs)
+      throw notYours(
+        ask,
+        `needs ${ask.needs} access, and the configuration allows ${maxAccess}: the page may only deny it`
+      );
+    return { by: 'person', who: 'from the page' };
+  }
   if (record.ask === 'person')
     throw notYours(ask, 'is for a person, and agents may not answer it');
   if (isAgent && !isAbove(origin.parent, record, store))
@@ -45,7 +55,7 @@ export function checkAuthority(
       `needs ${ask.needs} access, and you have ${ceiling}: you may only deny it`
     );
   if (isAgent) return { by: 'coordinator', who: `agent ${origin.parent}` };
-  const client = answerer === 'command line' ? '' : answerer.client;
+  const client = typeof answerer === 'string' ? '' : answerer.client;
   return { by: 'coordinator', ...(client === '' ? {} : { who: client }) };
 }
 

@@ -95,7 +95,7 @@ interface AnsweredRecord {
   agent_id: string;
   ask_id: string;
   by: string;
-  /** The client or the agent that answered. */
+  /** The client or the agent that answered, or the door of a person. */
   who?: string;
   decision: 'allow' | 'deny' | null;
   text: string | null;
