@@ -102,6 +102,11 @@ try {
       alias: stubs,
       treeshake
     }),
+    bundle('src/cli/entry/web-entry.ts', 'web.cjs', {
+      alias: stubs,
+      treeshake
+    }),
+    buildPage(dist),
     bundle('src/cli/entry/main.ts', 'cli.cjs', { alias: stubs }),
     bundle('src/cli/entry/statusline-entry.ts', 'statusline.cjs', {
       alias: lazyBuiltins,
@@ -159,6 +164,25 @@ if (process.argv.includes('--types')) {
   for (const file of ownTypes(types.map((path) => join(root, path))))
     inside.add(file);
   writeTerms(final);
+}
+
+/** The page of `troupe web`: one script, one style sheet, one document. */
+async function buildPage(folder) {
+  const build = await rolldown({
+    input: join(root, 'web/main.mjs'),
+    platform: 'browser'
+  });
+  const { output } = await build.write({
+    file: join(folder, 'web', 'app.js'),
+    codeSplitting: false,
+    format: 'esm',
+    minify: true
+  });
+  await build.close();
+  for (const { moduleIds = [] } of output)
+    for (const id of moduleIds) inside.add(id);
+  for (const name of ['index.html', 'app.css'])
+    copyFileSync(join(root, 'web', name), join(folder, 'web', name));
 }
 
 function writeTerms(folder) {

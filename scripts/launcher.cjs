@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // `troupe mcp` and `council mcp` load the server's bundle and nothing else, and
-// `troupe statusline` its own bundle; every other command loads the command
-// line. A compile cache of V8 next to the bundles halves the start-up of the
+// `troupe statusline` and `troupe web` their own bundles; every other command
+// loads the command line. A compile cache of V8 next to the bundles halves the start-up of the
 // server. Without a usable cache, V8 compiles the bundle.
 const {
   closeSync,
@@ -31,6 +31,7 @@ if (served === 'mcp' && !help && isHttp) start('./http.cjs', 'HTTP');
 else if (served === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
 else if (command === 'statusline' && !help)
   start('./statusline.cjs', 'The status line');
+else if (command === 'web' && !help) start('./web.cjs', 'The page');
 else start('./cli.cjs', 'The command line');
 
 /** A bundle for clients (mcpb) contains only the server over stdio. */

@@ -21,6 +21,7 @@ import { emptyFlag, isBlank } from '../commands/serve/served-flags.ts';
 import {
   addMcpHelp,
   addStatuslineHelp,
+  addWebHelp,
   createCouncil
 } from '../commands/serve/server-commands.ts';
 import { addCompletion } from '../commands/setup/completion.ts';
@@ -53,6 +54,7 @@ export function createProgram(): Command {
   addApply(program);
   addWait(program);
   addWatch(program);
+  addWebHelp(program);
   addAsks(program);
   addCancel(program);
   addNotify(program);

@@ -93,6 +93,40 @@ export function addMcpHelp(program: Command): void {
     );
 }
 
+/** Describes `troupe web` for help; web.ts parses its flags. */
+export function addWebHelp(program: Command): void {
+  program
+    .command('web')
+    .description('all agents on a live page in the browser')
+    .option('--port <n>', 'where to serve (default: the last, or any free one)')
+    .option('--host <address>', 'which to listen on (default: 127.0.0.1)')
+    .option('--allow-host <names>', 'Host names that browsers elsewhere use')
+    .option('--no-open', 'do not open a browser')
+    .option(
+      '--link <scope>',
+      'print another link to the running page: look, or act'
+    )
+    .option(
+      '--workspace <dir>',
+      'the project (default: CLAUDE_PROJECT_DIR, else the current directory)'
+    )
+    .option('--config <file>', 'configuration file')
+    .option('--engines <names>', 'offer only these engines, comma separated')
+    .option('--max-access <level>', 'ceiling for agents: read, write or full')
+    .option(
+      '--trust',
+      'obey all settings of the workspace (docs/guides/trust.md)'
+    )
+    .addHelpText(
+      'after',
+      examples([
+        'troupe web',
+        'troupe web --port 8378 --no-open',
+        'troupe web --link look   # for somebody who only looks'
+      ])
+    );
+}
+
 /** Describes `troupe statusline`; statusline-entry.ts is the command. */
 export function addStatuslineHelp(program: Command): void {
   program

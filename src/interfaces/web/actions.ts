@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { answeredFacts } from '../../answers/asks.ts';
+import { HostError } from '../../core/errors.ts';
+import { lazy } from '../../core/lazy.ts';
+import { unknownAgent } from '../../core/runs/start/continue-run.ts';
+import type { Host } from '../../host/host.ts';
+import { invalidInput } from './reply.ts';
+
+/** The client that the journal names for agents that the page started. */
+const pageClient = 'troupe web';
+
+/** What the journal has as the origin of a cancellation. */
+const fromPage = 'from the page';
+
+const bodies = lazy(() => ({
+  cancel: z.strictObject({ reason: z.string().max(2000).optional() }),
+  continue: z.strictObject({
+    prompt: z
+      .string()
+      .max(1_000_000)
+      .refine((text) => text.trim() !== '', 'is empty'),
+    request_id: z.string().min(8).max(200)
+  }),
+  answer: z.strictObject({
+    decision: z.enum(['allow', 'deny']).optional(),
+    text: z.string().max(100_000).optional()
+  }),
+  login: z.strictObject({ code: z.string().max(200) }),
+  link: z.strictObject({ scope: z.enum(['look', 'act']) })
+}));
+
+type Bodies = ReturnType<typeof bodies>;
+
+/** @throws HostError `invalid_input` */
+export function bodyFor<Name extends keyof Bodies>(
+  name: Name,
+  body: unknown
+): z.output<Bodies[Name]> {
+  const { data, error } = bodies()[name].safeParse(body);
+  if (data) return data as z.output<Bodies[Name]>;
+  const [issue] = error?.issues ?? [];
+  throw invalidInput(
+    `The request is invalid: ${issue?.path.join('.') || 'body'} ${issue?.message}.`,
+    'Reload the page: it may be of another version.'
+  );
+}
+
+/** @throws HostError `unknown_agent` */
+export async function cancelAgent(host: Host, id: string, body: unknown) {
+  const { reason = '' } = bodyFor('cancel', body);
+  const words = reason.trim();
+  const before = await host.tracker.run(id);
+  const run = before?.outcome
+    ? before
+    : await host.cancel(id, words === '' ? fromPage : `${words} (${fromPage})`);
+  if (!run) throw unknownAgent(id, host.store);
+  return {
+    agent_id: id,
+    status: run.status,
+    had_ended: before?.outcome !== undefined
+  };
+}
+
+/** @throws HostError what a spawn throws, and `no_session` */
+export async function continueAgent(host: Host, id: string, body: unknown) {
+  const { prompt, request_id: requestId } = bodyFor('continue', body);
+  await host.refreshConfig();
+  const { record, status, failure, warning } = await host.continue({
+    agentId: id,
+    prompt,
+    requestId,
+    caller: { client: pageClient }
+  });
+  return {
+    agent_id: record.agent_id,
+    status,
+    error: failure?.message ?? null,
+    warning: warning ?? null
+  };
+}
+
+/** @throws HostError as `Asks.answer` */
+export function answerAsk(host: Host, askId: string, body: unknown) {
+  const { decision, text } = bodyFor('answer', body);
+  return answeredFacts(host.asks.answer({ askId, decision, text }, 'page'));
+}
+
+/** The whole of an ask; a row has only its beginning. */
+export async function askData(host: Host, askId: string) {
+  const active = await host.tracker.active();
+  const found = host.asks
+    .open(active.map(({ record }) => record))
+    .find(({ ask }) => ask.ask_id === askId);
+  if (!found)
+    throw new HostError(
+      'unknown_ask',
+      `The ask ${askId.slice(0, 100)} is not open.`,
+      'It was answered, or its agent has ended.'
+    );
+  return found;
+}

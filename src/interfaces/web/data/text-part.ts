@@ -1,0 +1,74 @@
+import { closeSync, fstatSync, readSync } from 'node:fs';
+import { errnoOf } from '../../../core/errors.ts';
+import {
+  openRegular,
+  ownReadFlags
+} from '../../../core/state/files/regular-file.ts';
+import { plainText, visibleText } from '../../../core/text.ts';
+
+/** A part of a file as text. Offsets are bytes, so that each part is cheap. */
+export interface TextPart {
+  text: string;
+  offset: number;
+  /** Where the next part begins; null at the end. */
+  next_offset: number | null;
+  total_bytes: number;
+}
+
+const partBytes = 128 * 1024;
+/** The most bytes of one character in UTF-8. */
+const characterBytes = 4;
+
+/**
+ * @param offset where to begin; negative: so many bytes before the end
+ * @returns undefined for a file that is not there
+ */
+export function readPart(
+  path: string,
+  offset: number,
+  bytes = partBytes
+): TextPart | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openRegular(path, ownReadFlags);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const { size } = fstatSync(descriptor);
+    const from = Math.min(
+      size,
+      offset < 0 ? Math.max(0, size + offset) : offset
+    );
+    const block = Buffer.alloc(Math.min(bytes, size - from));
+    const count = readSync(descriptor, block, 0, block.length, from);
+    const read = block.subarray(0, count);
+    const start = offset < 0 && from > 0 ? firstCharacter(read) : 0;
+    const isEnd = from + count >= size;
+    const end = isEnd ? count : lastCharacter(read);
+    return {
+      text: visibleText(plainText(read.toString('utf8', start, end))),
+      offset: from + start,
+      next_offset: isEnd ? null : from + end,
+      total_bytes: size
+    };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The first byte that does not continue a character. */
+function firstCharacter(bytes: Buffer): number {
+  const start = bytes
+    .subarray(0, characterBytes)
+    .findIndex((byte) => (byte & 0xc0) !== 0x80);
+  return Math.max(0, start);
+}
+
+/** The end of the last whole character. */
+function lastCharacter(bytes: Buffer): number {
+  for (let back = 1; back < characterBytes; back += 1)
+    if ((bytes[bytes.length - back] ?? 0) >= 0xc0) return bytes.length - back;
+  return bytes.length;
+}

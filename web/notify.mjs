@@ -1,0 +1,64 @@
+import { effect, signal } from '@preact/signals';
+import { go } from './router.mjs';
+import { about, allRows, isActive, isLoaded, watchRows } from './store.mjs';
+
+const isThere = typeof Notification !== 'undefined' && isSecureContext;
+
+/** Whether the person can be asked for notifications. */
+export const canNotify = signal(
+  isThere && Notification.permission === 'default'
+);
+
+export async function notifyMe() {
+  await Notification.requestPermission();
+  canNotify.value = false;
+}
+
+/** Asks and ends of agents at work, as they were seen last. */
+const seen = new Map();
+
+/**
+ * Notifies of asks and ends while the page is hidden. What was there when the
+ * page was opened is not reported.
+ */
+export function startNotifying() {
+  let isSeeded = false;
+  effect(() => {
+    watchRows();
+    if (!isLoaded.value) return;
+    for (const row of allRows()) {
+      const state = stateOf(row);
+      if (state === undefined || seen.get(row.id) === state) continue;
+      const before = seen.get(row.id);
+      seen.set(row.id, state);
+      const isNew = row.kind === 'ask' || before === 'active';
+      if (isSeeded && isNew && state !== 'active') notify(row);
+    }
+    isSeeded = true;
+  });
+}
+
+function stateOf(row) {
+  if (row.kind === 'ask') return 'asks';
+  if (row.kind !== 'agent') return undefined;
+  return isActive(row) ? 'active' : row.status;
+}
+
+/** The words of an agent stay out: they are not ours. */
+function notify(row) {
+  if (!isThere || Notification.permission !== 'granted' || !document.hidden)
+    return;
+  const engine = row.agent_type ?? row.engine;
+  const title =
+    row.kind === 'ask' ? `${engine} asks` : `${engine} ${row.status}`;
+  const notification = new Notification(title, {
+    body: `${row.agent_id} in ${about.peek()?.workspace ?? 'the workspace'}`,
+    // Several tabs show one notification.
+    tag: `${row.id} ${row.status ?? ''}`
+  });
+  notification.onclick = () => {
+    focus();
+    go(`/agents/${row.agent_id}`);
+    notification.close();
+  };
+}

@@ -1,0 +1,35 @@
+import { useEffect, useState } from 'preact/hooks';
+import { get } from '../session.mjs';
+
+/** Two loads of the same screen are at least so far apart. */
+const pauseMs = 1500;
+
+/**
+ * Loads data of a screen, and again when `stamp` changes. Old data stays until
+ * the new is there.
+ */
+export function useData(path, stamp) {
+  const [found, setFound] = useState({ path: '', data: undefined });
+  const [error, setError] = useState(undefined);
+  const isOther = found.path !== path;
+  useEffect(() => {
+    let isWanted = true;
+    const load = () =>
+      get(path).then(
+        (data) => {
+          if (!isWanted) return;
+          setFound({ path, data, at: Date.now() });
+          setError(undefined);
+        },
+        (problem) => isWanted && setError(problem)
+      );
+    const sinceMs = Date.now() - (found.at ?? 0);
+    const waitMs = isOther ? 0 : Math.max(0, pauseMs - sinceMs);
+    const timer = setTimeout(load, waitMs);
+    return () => {
+      isWanted = false;
+      clearTimeout(timer);
+    };
+  }, [path, stamp]);
+  return isOther ? { error } : { data: found.data, error };
+}

@@ -1,0 +1,82 @@
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { counted } from '../format.mjs';
+import { html } from '../html.mjs';
+import { blocksOf, Markdown, mostBlocks } from '../markdown.mjs';
+import { get } from '../session.mjs';
+import { isActive, outputOf } from '../store.mjs';
+import { Loading } from './empty.mjs';
+import { isFollowing } from './follow.mjs';
+import { More, useParts } from './long-text.mjs';
+
+/** Steps that are shown before `Show all`. */
+const fewSteps = 6;
+
+/** What an agent did and said: live while it is at work, else from its files. */
+export function Said({ row }) {
+  return isActive(row)
+    ? html`<${Live} id=${row.agent_id} row=${row} />`
+    : html`<${Ended} id=${row.agent_id} />`;
+}
+
+function Live({ id, row }) {
+  const output = outputOf(id).value;
+  const { steps, firstStep, text, offset } = output;
+  const end = useRef();
+  useEffect(() => {
+    if (isFollowing.value) end.current?.scrollIntoView({ block: 'end' });
+  }, [output, isFollowing.value]);
+  const isSilent = steps.length === 0 && text === '';
+  return html`
+    <${Steps} steps=${steps} dropped=${firstStep} isLive=${true} />
+    <section aria-labelledby="answer">
+      <h2 id="answer">Answer so far</h2>
+      ${isSilent ? html`<p class="note">${row.status === 'queued' ? 'It waits for a free place.' : 'Nothing was said yet.'}</p>` : null}
+      ${offset > 0 ? html`<p class="note">The beginning (${counted(offset, 'character')}) is left out until it has ended.</p>` : null}
+      ${text === '' ? null : html`<${Answer} text=${text} isAll=${true} />`}
+      <div ref=${end}></div>
+    </section>`;
+}
+
+function Ended({ id }) {
+  const [found, setFound] = useState(undefined);
+  useEffect(() => {
+    get(`/web/agents/${id}/steps`).then(setFound, () =>
+      setFound({ steps: [] })
+    );
+  }, [id]);
+  const { text, next, total, isLoaded, error, load } = useParts(
+    `/web/agents/${id}/text?part=answer`
+  );
+  return html`
+    ${found?.steps === null ? html`<p class="note">The output is too long to list its steps.</p>` : html`<${Steps} steps=${found?.steps ?? []} dropped=${found?.dropped ?? 0} />`}
+    <section aria-labelledby="answer">
+      <h2 id="answer">Answer</h2>
+      ${error ? html`<${Loading} error=${error} />` : null}
+      ${isLoaded ? (text.trim() === '' ? html`<p class="note">It has no words.</p>` : html`<${Answer} text=${text} isAll=${next === null} />`) : null}
+      ${isLoaded ? html`<${More} next=${next} total=${total} load=${load} />` : null}
+    </section>`;
+}
+
+function Answer({ text }) {
+  const [most, setMost] = useState(mostBlocks);
+  const blocks = useMemo(() => blocksOf(text), [text]);
+  const hidden = Math.max(0, blocks.length - most);
+  return html`
+    ${hidden > 0 ? html`<button class="button small" onClick=${() => setMost(most + mostBlocks)}>Earlier (${counted(hidden, 'block')})</button>` : null}
+    <${Markdown} blocks=${blocks.slice(hidden)} />`;
+}
+
+function Steps({ steps, dropped, isLive = false }) {
+  const [isAll, setAll] = useState(false);
+  if (steps.length === 0) return null;
+  const first = isAll ? 0 : Math.max(0, steps.length - fewSteps);
+  const count = dropped + steps.length;
+  return html`
+    <section aria-labelledby="steps">
+      <h2 id="steps">Steps <span class="count">${count}</span></h2>
+      ${first > 0 ? html`<button class="button small" onClick=${() => setAll(true)}>Show all ${steps.length}</button>` : null}
+      <ol class="steps" start=${dropped + first + 1}>
+        ${steps.slice(first).map((step, index) => html`<li key=${dropped + first + index} class=${isLive && first + index === steps.length - 1 ? 'is-last' : ''}>${step}</li>`)}
+      </ol>
+    </section>`;
+}

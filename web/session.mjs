@@ -1,0 +1,149 @@
+import { about, message, signedOut } from './store.mjs';
+
+/** The token of this tab. Other tabs of the browser may hand it over. */
+let token = sessionStorage.getItem('token') ?? '';
+
+const channel =
+  typeof BroadcastChannel === 'undefined'
+    ? undefined
+    : new BroadcastChannel('troupe session');
+
+/** How long another tab may take to hand over its token. */
+const handOverMs = 400;
+
+const codeForm = /^#([\w-]{24})$/;
+
+/** Whether the address holds a code to sign in with. */
+export function hasCode() {
+  return codeForm.test(location.hash);
+}
+
+/** An answer of the server other than 200. */
+class ServerError extends Error {
+  constructor(status, { code = '', message: text = '', hint = '' } = {}) {
+    super(text || `The server answered ${status}.`);
+    this.status = status;
+    this.code = code;
+    this.hint = hint;
+  }
+}
+
+channel?.addEventListener('message', ({ data }) => {
+  if (data?.type === 'token wanted' && token !== '' && !signedOut.peek())
+    channel.postMessage({ type: 'token', token });
+  if (data?.type === 'token' && signedOut.peek() !== undefined)
+    void signInWith(data.token);
+});
+
+/**
+ * Signs in by the code of the address, by the token of this tab, or by that of
+ * another tab. Takes the code out of the address at once.
+ */
+export async function signIn() {
+  const [, code] = codeForm.exec(location.hash) ?? [];
+  if (code !== undefined) {
+    history.replaceState(null, '', location.pathname + location.search);
+    const problem = await exchange(code);
+    if (problem === undefined || token === '') return problem;
+  }
+  if (token === '') token = (await tokenOfOthers()) ?? '';
+  if (token === '') {
+    signedOut.value = { text: '' };
+    return undefined;
+  }
+  return signInWith(token);
+}
+
+async function exchange(code) {
+  try {
+    const login = await send('/web/login', { code }, false);
+    await signInWith(login.token);
+    channel?.postMessage({ type: 'token', token: login.token });
+    return undefined;
+  } catch (error) {
+    if (token === '')
+      signedOut.value = { text: `${error.message} ${error.hint ?? ''}` };
+    return error;
+  }
+}
+
+async function signInWith(newToken) {
+  token = newToken;
+  try {
+    about.value = await get('/web/about');
+    sessionStorage.setItem('token', token);
+    signedOut.value = undefined;
+  } catch (error) {
+    if (error.status !== 401) throw error;
+  }
+}
+
+function tokenOfOthers() {
+  if (!channel) return undefined;
+  return new Promise((resolve) => {
+    const take = ({ data }) => {
+      if (data?.type === 'token') finish(data.token);
+    };
+    const finish = (found) => {
+      channel.removeEventListener('message', take);
+      resolve(found);
+    };
+    channel.addEventListener('message', take);
+    channel.postMessage({ type: 'token wanted' });
+    setTimeout(finish, handOverMs);
+  });
+}
+
+/** The server does not know the token: it was started again. */
+export function noteSignedOut() {
+  sessionStorage.removeItem('token');
+  token = '';
+  signedOut.value ??= { text: '' };
+}
+
+export function authorization() {
+  return { Authorization: `Bearer ${token}` };
+}
+
+export async function get(path) {
+  const response = await fetch(path, { headers: authorization() });
+  return readAnswer(response);
+}
+
+export function send(path, body = {}, hasToken = true) {
+  return fetch(path, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      ...(hasToken ? authorization() : {})
+    },
+    body: JSON.stringify(body)
+  }).then(readAnswer);
+}
+
+async function readAnswer(response) {
+  const value = await response.json().catch(() => ({}));
+  if (response.ok) return value;
+  if (response.status === 401) noteSignedOut();
+  throw new ServerError(response.status, value.error);
+}
+
+/** Performs an action of the person, and reports how it went. */
+export async function perform(work, done) {
+  try {
+    const result = await work();
+    message.value = { text: done?.(result) ?? '', isError: false };
+    return result;
+  } catch (error) {
+    const text =
+      error instanceof ServerError
+        ? `${error.message} ${error.hint}`
+        : 'The server cannot be reached. Is troupe web still running?';
+    message.value = { text, isError: true };
+    return undefined;
+  }
+}
+
+export function mayAct() {
+  return about.value?.scope === 'act';
+}
