@@ -12,7 +12,7 @@ import {
   tableCodes
 } from '../kit/judges/source-files.ts';
 
-const files = sourceFiles('src', 'plugins', 'test', 'bench', 'scripts');
+const files = sourceFiles('src', 'plugins', 'web', 'test', 'bench', 'scripts');
 const product = files.filter(isProduct);
 const below = (directory: string) =>
   product.filter(({ path }) => path.startsWith(`${directory}/`));
@@ -188,6 +188,25 @@ test('only the host chooses adapters and plugins', () => {
     /^(src\/adapters|plugins|src\/cli|bench|scripts)\//.test(from) ||
     /^src\/host\//.test(from);
   expect(breaches(product, isFree)).toEqual([]);
+});
+
+test('the page imports its own files and libraries, and nothing of the server', () => {
+  const isAllowed = (found: Import) =>
+    !isBuiltin(found) && !/^(src|plugins|test)\//.test(found.target);
+  expect(below('web').length).toBeGreaterThan(20);
+  expect(breaches(below('web'), isAllowed)).toEqual([]);
+});
+
+test('only the page and its command load what the page needs', () => {
+  const isOurs = ({ from }: Import) =>
+    /^src\/(interfaces\/web\/|cli\/(commands\/serve|entry)\/web)/.test(from);
+  expect(
+    breaches(
+      below('src'),
+      (found) =>
+        !found.target.startsWith('src/interfaces/web/') || isOurs(found)
+    )
+  ).toEqual([]);
 });
 
 test('no product code needs what is there for tests', () => {

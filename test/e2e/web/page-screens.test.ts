@@ -1,0 +1,121 @@
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import {
+  axeFaults,
+  browserTest,
+  hasBrowser,
+  isTooWide,
+  launchBrowser,
+  openPage
+} from '../../kit/browser/page-browser.ts';
+import {
+  createPageStage,
+  type PageStage
+} from '../../kit/browser/page-stage.ts';
+
+let stage: PageStage;
+let browser: Browser;
+
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  [stage, browser] = await Promise.all([createPageStage(), launchBrowser()]);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await stage?.remove();
+});
+
+/** The screens, each with a text that shows that it is complete. */
+function screens(): [path: string, text: string][] {
+  const { completed, edited, failed, running, asking } = stage.agents;
+  return [
+    ['/', 'Needs you'],
+    [`/agents/${completed}`, 'one line too many'],
+    [`/agents/${edited}`, 'replaceAll'],
+    [`/agents/${failed}`, 'asks to slow down'],
+    [`/agents/${running}`, 'sleep 600'],
+    [`/agents/${asking}`, 'npm install'],
+    ['/agents/00000000', 'There is no agent'],
+    ['/squads', 'squad-'],
+    ['/council', 'O_APPEND'],
+    ['/workers', 'There are no workers'],
+    ['/audit', 'Verify now'],
+    ['/spend', 'By engine'],
+    ['/?filter=nothing-has-this', 'No agent matches']
+  ];
+}
+
+/** `scripts/page-screens.mjs` names a folder for pictures. */
+const pictures = process.env.TROUPE_SCREENS;
+
+async function keepPicture(page: Page, where: string): Promise<void> {
+  if (pictures === undefined) return;
+  const entries = Object.entries(stage.agents);
+  const name = entries
+    .reduce((text, [kind, id]) => text.replace(id, kind), where)
+    .replace(/^\/ /, 'now ')
+    .replace(/^\//, '')
+    .replaceAll(/[^\w-]+/g, '-');
+  await page.screenshot({
+    path: join(pictures, `${name}.png`),
+    fullPage: true
+  });
+}
+
+browserTest(
+  'every screen is sound for axe in light and dark, wide and narrow, and says nothing to the console',
+  async () => {
+    const context = await browser.newContext();
+    const { page, messages, foreign } = await openPage(context, stage.web.link);
+    const faults: string[] = [];
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [1280, 390]) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize({ width, height: 800 });
+        for (const [path, text] of screens()) {
+          const where = `${path} ${colorScheme} ${width}`;
+          await page.goto(new URL(path, stage.web.link).href);
+          await page.getByText(text).first().waitFor();
+          for (const fault of await axeFaults(page))
+            faults.push(`${where}: ${fault}`);
+          await keepPicture(page, `${path} ${colorScheme} ${width}`);
+          if (await isTooWide(page)) faults.push(`${where}: too wide`);
+        }
+      }
+    expect(faults).toEqual([]);
+    // The browser itself reports the agent that is not there.
+    expect(messages.filter((one) => !/404 \(Not Found\)/.test(one))).toEqual(
+      []
+    );
+    expect(foreign).toEqual([]);
+    await context.close();
+  },
+  240_000
+);
+
+browserTest('the keyboard alone opens an agent, and leads back', async () => {
+  const context = await browser.newContext();
+  const link = await stage.web.newLink('act');
+  const { page } = await openPage(context, link);
+  await page.getByText('Needs you').waitFor();
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('/');
+  await page.keyboard.type('parser');
+  await page.getByRole('searchbox').press('Tab');
+  expect(new URL(page.url()).search).toBe('?filter=parser');
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Findings' }).waitFor();
+  expect(page.url()).toContain(`/agents/${stage.agents.completed}`);
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Now' }).waitFor();
+  await page.keyboard.press('5');
+  await page.getByRole('heading', { name: 'Audit' }).waitFor();
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Now' }).waitFor();
+  await context.close();
+});

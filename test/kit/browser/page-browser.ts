@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import {
+  type Browser,
+  type BrowserContext,
+  chromium,
+  type Page
+} from 'playwright-core';
+import { needing } from '../workspaces/needs.ts';
+
+/** Where Debian, Ubuntu and macOS put it; TROUPE_CHROMIUM names another. */
+const places = [
+  process.env.TROUPE_CHROMIUM ?? '',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome'
+];
+
+const executablePath = places.find((path) => path !== '' && existsSync(path));
+
+/** `test`, for what a browser shows. */
+export const browserTest = needing('chromium', executablePath !== undefined);
+
+/** Nothing can be started without one: hooks have to ask. */
+export const hasBrowser = executablePath !== undefined;
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    executablePath: executablePath ?? '',
+    // Containers have no user namespaces for its own sandbox.
+    args: ['--no-sandbox', '--disable-dev-shm-usage']
+  });
+}
+
+/** A page, and everything that it should not have said or loaded. */
+export interface WatchedPage {
+  page: Page;
+  /** Messages of the console, refusals of the policy among them, and errors. */
+  messages: string[];
+  /** Addresses of requests that leave the server of the page. */
+  foreign: string[];
+}
+
+/** @param link of the server that the page may talk to */
+export async function openPage(
+  context: BrowserContext,
+  link: string
+): Promise<WatchedPage> {
+  const page = await context.newPage();
+  const watched: WatchedPage = { page, messages: [], foreign: [] };
+  page.on('console', (message) => watched.messages.push(message.text()));
+  page.on('pageerror', (error) => watched.messages.push(error.message));
+  page.on('request', (request) => {
+    if (new URL(request.url()).origin !== new URL(link).origin)
+      watched.foreign.push(request.url());
+  });
+  await page.goto(link);
+  await page.waitForSelector('h1');
+  return watched;
+}
+
+/** What axe finds wrong with the page as it is shown. */
+export async function axeFaults(page: Page): Promise<string[]> {
+  // By the debugger, because the policy of the page forbids other scripts.
+  const session = await page.context().newCDPSession(page);
+  const { frameTree } = await session.send('Page.getFrameTree');
+  const { executionContextId } = await session.send(
+    'Page.createIsolatedWorld',
+    { frameId: frameTree.frame.id }
+  );
+  const evaluate = async (expression: string) => {
+    const { result, exceptionDetails } = await session.send(
+      'Runtime.evaluate',
+      {
+        expression,
+        contextId: executionContextId,
+        awaitPromise: true,
+        returnByValue: true
+      }
+    );
+    if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails));
+    return result.value;
+  };
+  await evaluate(axe.source);
+  const faults = await evaluate(`axe.run(document).then(({violations}) =>
+    violations.flatMap(({id, nodes}) =>
+      nodes.map(({html, failureSummary}) =>
+        id + ': ' + html.slice(0, 200) + ' ' + failureSummary)))`);
+  await session.detach();
+  return faults;
+}
+
+/** Whether the page is wider than the screen. */
+export function isTooWide(page: Page): Promise<boolean> {
+  return page.evaluate(
+    'document.documentElement.scrollWidth > window.innerWidth'
+  );
+}
