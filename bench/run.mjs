@@ -35,6 +35,7 @@ const all = [
   'iac-view.mjs',
   'flat.mjs',
   'load.mjs',
+  'page.mjs',
   'soak.mjs',
   'roles.mjs',
   'council.mjs',

@@ -97,9 +97,10 @@ export const routes: Route[] = [
   act(at(`agents/${agent}/cancel`), ({ host, names: [id = ''], body }) =>
     cancelAgent(host, id, body)
   ),
-  act(at(`agents/${agent}/continue`), ({ host, names: [id = ''], body }) =>
-    continueAgent(host, id, body)
-  ),
+  act(at(`agents/${agent}/continue`), ({ host, live, names, body }) => {
+    live.own();
+    return continueAgent(host, names[0] ?? '', body);
+  }),
   act(at(`agents/${agent}/read`), ({ host, names: [id = ''] }) =>
     markRead(host, id)
   ),

@@ -71,7 +71,6 @@ async function start(args: string[]): Promise<void> {
     allowedHosts: listOf(values['allow-host']) ?? [],
     ending: life.ending
   });
-  host.watch();
   retainAutomatically(host);
   const link = server.link('act');
   await print(`${link}\n`);

@@ -10,6 +10,8 @@ import { Revisions } from './row-log.ts';
 const followMs = 100;
 /** While a page looks, everything is read again at this interval. */
 const refreshMs = 1000;
+/** While a page looks, limits and ends of agents are attended to. */
+const attendMs = 5000;
 
 /** What a stream tells a page, by topic. */
 export type Changes = Record<string, unknown>;
@@ -35,8 +37,11 @@ export class Live {
   readonly #readers = new Set<Reader>();
   #stop: (() => void) | undefined;
   #refreshedAt = Number.NEGATIVE_INFINITY;
+  #attendedAt = Number.NEGATIVE_INFINITY;
   /** Whether the board has been read since a page looks. */
   #isFresh = false;
+  /** Whether this server has agents of its own. */
+  #isOwner = false;
   #working: Promise<void> = Promise.resolve();
 
   constructor(host: Host, onProblem: (problem: unknown) => void) {
@@ -73,6 +78,13 @@ export class Live {
     };
   }
 
+  /** Keeps the limits of agents that the page has started, until the end. */
+  own(): void {
+    if (this.#isOwner) return;
+    this.#isOwner = true;
+    this.#host.watch();
+  }
+
   /** Reads everything again soon, after an action of a person. */
   hurry(): void {
     this.#refreshedAt = Number.NEGATIVE_INFINITY;
@@ -101,12 +113,20 @@ export class Live {
     return work;
   }
 
+  /** Not awaited: it may end processes, and the page shows what there is. */
+  #attend(now: number): void {
+    if (now - this.#attendedAt < attendMs) return;
+    this.#attendedAt = now;
+    this.#host.attend().catch(this.#onProblem);
+  }
+
   async #round(): Promise<void> {
     if (this.#readers.size === 0) return;
     const before = this.#isFresh ? this.rev : -1;
     const now = performance.now();
     if (now - this.#refreshedAt >= refreshMs) {
       this.#refreshedAt = now;
+      this.#attend(now);
       await this.#board.refresh();
     } else await this.#board.follow();
     for (const topic of this.#agents.values()) await topic.refresh();
