@@ -5,14 +5,7 @@ import { mayAct } from './session.mjs';
 import { isActive, message, rowOf } from './store.mjs';
 import { nextTheme } from './theme.mjs';
 
-const screens = [
-  '/',
-  '/squads',
-  '/council',
-  '/workers',
-  '/audit',
-  '/spend'
-];
+const screens = ['/', '/squads', '/council', '/workers', '/audit', '/spend'];
 
 /** The same keys as `troupe watch`, where both have the command. */
 export function onKey(event) {

@@ -124,6 +124,7 @@ browserTest(
       .getByText('Reading the parser', { exact: true })
       .waitFor();
     await page.locator('strong', { hasText: 'works' }).waitFor();
+    await page.getByLabel('The next prompt').waitFor();
     await page.keyboard.press('r');
     await page.keyboard.type('say again');
     await page.keyboard.press('Control+Enter');
