@@ -210,6 +210,7 @@ export const initDocument = z.strictObject({
     })
   ),
   access: z.strictObject(file).nullable(),
+  claude_settings: z.strictObject(file).nullable(),
   first_task: z
     .strictObject({
       engine: z.string(),
