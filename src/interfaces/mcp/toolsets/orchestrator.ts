@@ -3,7 +3,7 @@ import type { Facts } from '../../../answers/budget.ts';
 import { hasToolset } from '../../../config/config.ts';
 import { errnoOf, HostError } from '../../../core/errors.ts';
 import type { Host } from '../../../host/host.ts';
-import { limitsOf } from '../answers/client-limits.ts';
+import { limitsOf, messageField } from '../answers/client-limits.ts';
 import {
   eventsAnswer,
   workerFacts,
@@ -92,7 +92,8 @@ export function orchestratorTools(host: Host): Tool[] {
           tmux_pane_id: meta.pane?.pane_id ?? null,
           run_id: meta.run_id,
           paths: folder.paths(),
-          status: 'ready'
+          status: 'ready',
+          ...messageField(...host.configNotices)
         };
       }
     }),

@@ -190,7 +190,7 @@ function answer(
       error_code: failure.code,
       error: failure.message,
       ...ready_engines,
-      message: `${failure.message}${message}${host.configNotice ? ` ${host.configNotice}` : ''}`
+      message: [`${failure.message}${message}`, ...host.configNotices].join(' ')
     };
   }
   if (repeated)
@@ -201,7 +201,7 @@ function answer(
   const begins = status === 'queued' ? 'is queued and will run' : 'runs';
   return {
     ...facts,
-    message: `${record.label} ${begins}${access}, timeout ${limit}. ${asksOf(record)}${isolationOf(record)}${warning ? `${warning} ` : ''}${host.configNotice ? `${host.configNotice} ` : ''}${next(record.agent_id, host, clientName)}`
+    message: `${record.label} ${begins}${access}, timeout ${limit}. ${asksOf(record)}${isolationOf(record)}${warning ? `${warning} ` : ''}${host.configNotices.map((notice) => `${notice} `).join('')}${next(record.agent_id, host, clientName)}`
   };
 }
 

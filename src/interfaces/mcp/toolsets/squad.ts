@@ -168,7 +168,7 @@ async function answer(
   const open = runs.filter(({ outcome }) => !outcome).length;
   const messages = [
     ...(warning === undefined ? [] : [warning]),
-    ...(host.configNotice === undefined ? [] : [host.configNotice]),
+    ...host.configNotices,
     ...(asks.length > 0 ? [answerAsks(asks, host.config)] : []),
     ...(open === 0
       ? []
