@@ -32,7 +32,7 @@ export function listHint(columns: number): string {
 export const pagerKeys =
   '↑↓ scroll  f follow  d diff  r reply  c cancel  q back';
 
-/** The help that `?` shows. docs/guides/command-line.md has the same keys. */
+/** The help that `?` shows. docs/guides/command-line.md names the main keys. */
 export const watchHelp = [
   'troupe watch shows the agents and workers of this workspace, whoever started',
   'them: those at work, workers, and those that ended last.',
