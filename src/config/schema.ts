@@ -72,7 +72,7 @@ const engineSchema = lazy(() => {
         )
         .optional()
         .describe(
-          "Names of variables handed on from the server's environment, such as a gateway's key."
+          "Names of variables passed on from the server's environment, such as a gateway's key."
         ),
       maxConcurrent: z
         .number()
