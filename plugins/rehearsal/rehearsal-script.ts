@@ -100,7 +100,7 @@ export class Script {
     if (!this.#ask) return `access is ${this.#access}`;
     const answer = await this.#ask('permission', { tool_name: tool, input });
     if (answer?.behavior === 'allow') return undefined;
-    return String(answer?.message ?? 'nobody could be asked');
+    return String(answer?.message ?? 'it could not be asked for');
   }
 
   /** Asks for a command as for a shell, and runs nothing. */
@@ -143,7 +143,7 @@ export class Script {
 
 function fail(rest: string): never {
   const [code = '', ...words] = rest.split(' ');
-  throw new ScriptFailure(code, words.join(' ') || 'told to fail');
+  throw new ScriptFailure(code, words.join(' ') || 'failed as scripted');
 }
 
 function leaveChild(daemon: boolean): void {

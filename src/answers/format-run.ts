@@ -138,7 +138,7 @@ function reportActive(run: Run, tracker: RunTracker): Facts {
     ...(progress ? { ...ofAgent, progress } : {}),
     message:
       status === 'queued'
-        ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free place; it starts by itself.`
+        ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free slot; it starts by itself.`
         : `Still running.${doing}`
   };
 }

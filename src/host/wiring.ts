@@ -243,7 +243,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
         pinnedTemplates: config.trust.pinnedTemplates
       };
     },
-    unknownRoleHint: 'Call list_roles for the ids there are.',
+    unknownRoleHint: 'Call list_roles for the ids.',
     squads: new SquadStore(paths.record),
     admission,
     spawn: (request) => spawner.spawn(request)

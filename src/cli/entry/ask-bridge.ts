@@ -22,7 +22,7 @@ import { StdioTransport } from '../../interfaces/mcp/transport/stdio-transport.t
 import { setUpServer } from '../process/process-setup.ts';
 
 const instructions =
-  'ask_coordinator asks whoever gave you this task, and waits for the answer.';
+  'ask_coordinator asks the agent or person that gave you this task, and waits for the answer.';
 
 const hookSchema = z.object({
   toolName: z.string(),

@@ -57,11 +57,11 @@ export function createProgram(): Command {
   addCancel(program);
   addNotify(program);
   addStatuslineHelp(program);
-  program.commandsGroup('What happened, and what is left of it:');
+  program.commandsGroup('History and record:');
   addLog(program);
   addClean(program);
   addRecord(program);
-  program.commandsGroup('What there is, and setting it up:');
+  program.commandsGroup('Setup and status:');
   addInit(program);
   addTrust(program);
   addDoctor(program);

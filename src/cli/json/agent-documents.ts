@@ -241,7 +241,7 @@ export const listDocument = z.strictObject({
   replaced: z
     .array(z.strictObject({ engine: z.string(), plugin: z.string() }))
     .optional()
-    .describe('built-in engines whose place a plugin has taken')
+    .describe('built-in engines that a plugin replaces')
 });
 export type ListDocument = z.output<typeof listDocument>;
 
@@ -270,7 +270,7 @@ export const watchDocument = z.strictObject({
     day: z.iso.date().describe('UTC'),
     ended: z.number(),
     not_completed: z.number(),
-    cost_usd: z.number().nullable().describe('the sum of those known'),
+    cost_usd: z.number().nullable().describe('the sum of the known costs'),
     costs_unknown: z.number()
   }),
   agents: z.array(watchedAgent),

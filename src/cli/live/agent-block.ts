@@ -51,7 +51,7 @@ export function openBlock(
 
 /** The current activity of an agent, on one line. */
 export function describeActivity(host: Host, run: Run): string {
-  if (run.status === 'queued') return 'waiting for a free place';
+  if (run.status === 'queued') return 'waiting for a free slot';
   return terminalLine(host.tracker.lastWords(run.record) ?? 'at work');
 }
 

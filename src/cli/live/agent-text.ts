@@ -46,7 +46,7 @@ export class AgentText implements TextSource {
     if (isWorker(of)) return workerText(host.orchestrator.store.find(id) ?? of);
     const run = await host.tracker.run(id);
     if (!run)
-      return { title: `${id} is not there any more`, text: 'It was removed.' };
+      return { title: `${id} no longer exists`, text: 'It was removed.' };
     if (!run.outcome) return this.#soFar(run);
     this.#ended = await endedText(host, run, run.outcome);
     noteRead(id, host.store);
@@ -62,7 +62,7 @@ export class AgentText implements TextSource {
     const age = duration(Math.max(0, Math.round(seconds)));
     return {
       title: `${record.label} ${record.agent_id} ${status} (${age})`,
-      text: `asked: ${terminalLine(record.task)}\n\n${text || 'Nothing was said yet.'}`
+      text: `asked: ${terminalLine(record.task)}\n\n${text || 'No output yet.'}`
     };
   }
 }

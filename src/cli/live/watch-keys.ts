@@ -34,13 +34,13 @@ export const pagerKeys =
 
 /** The help that `?` shows. docs/guides/command-line.md names the main keys. */
 export const watchHelp = [
-  'troupe watch shows the agents and workers of this workspace, whoever started',
-  'them: those at work, workers, and those that ended last.',
+  'troupe watch shows the agents and workers of this workspace, of all clients:',
+  'running agents, workers, and the agents that ended last.',
   '',
   '  up, down, j, k        select an agent; in a text, scroll',
   '  PgUp, PgDn, b, space  a page',
-  '  Home, End, g, G       to the first, to the last',
-  '  Enter                 open: what it said; a result that is shown was read',
+  '  Home, End, g, G       first, last',
+  '  Enter                 open: what it said; a result shown here counts as read',
   '  f                     follow: what it does and says, as it comes',
   '  d                     diff: the changes that it made to files',
   '  r                     reply: continues an agent that has ended',
@@ -50,7 +50,7 @@ export const watchHelp = [
   '  /                     show only agents that have some words; Esc shows all',
   '  q, Esc                back; q in the list ends troupe watch',
   '',
-  'The second line of an agent has its silence, client, squad and activity.',
-  'LINES counts the added and removed lines, seen by git when it ended. COST is in',
-  'US dollars; "-" is not known. Agents go on when you quit.'
+  'The second line of an agent shows its quiet time, client, squad and activity.',
+  'LINES counts added and removed lines, as git saw them when the agent ended.',
+  'COST is in US dollars; "-" means unknown. Agents keep running when you quit.'
 ];

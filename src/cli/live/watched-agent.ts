@@ -78,7 +78,7 @@ export async function watchedRun(host: Host, run: Run): Promise<WatchedAgent> {
 function doingOf(host: Host, { record, status, outcome }: Run) {
   if (outcome)
     return outcome.error === null ? undefined : cutLine(outcome.error);
-  if (status === 'queued') return 'waiting for a free place';
+  if (status === 'queued') return 'waiting for a free slot';
   const [first] = status === 'asking' ? host.asks.open([record]) : [];
   if (first) {
     const [subject = ''] = Object.values(first.ask.subject);

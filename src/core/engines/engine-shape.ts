@@ -207,7 +207,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
         })
         .refine(({ read, readError }) => read || !readError, {
           path: ['readError'],
-          error: 'needs "read", which tells that a run goes on'
+          error: 'needs "read", which shows that a run goes on'
         })
         .refine(({ connect, asks }) => connect || !asks, {
           path: ['asks'],

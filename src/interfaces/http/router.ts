@@ -101,7 +101,7 @@ const internal = refusal(
 function tooManySessions(seconds: number): Refusal {
   return refusal(
     503,
-    'Too many sessions are in use (http.sessions). One makes room by DELETE, or when it was unused for a minute.',
+    'Too many sessions are in use (http.sessions). DELETE ends one; one unused for a minute is ended for a new one.',
     { 'Retry-After': String(seconds) }
   );
 }
@@ -158,7 +158,9 @@ async function textOf(
     });
     request.on('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
     request.on('error', reject);
-    request.on('close', () => reject(new Error('The client broke off.')));
+    request.on('close', () =>
+      reject(new Error('The client closed the connection.'))
+    );
   });
 }
 

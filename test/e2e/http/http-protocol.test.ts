@@ -61,7 +61,7 @@ describe('without a session', () => {
       expect((await ask(server, { method })).status).toBe(400);
   });
 
-  test('what is no JSON, and no message, is a bad request', async () => {
+  test('what is not JSON, and no message, is a bad request', async () => {
     for (const body of ['', '{', 'null', '[]', '7', '{"method":7}', '[1]'])
       expect((await ask(server, { body })).status, body).toBe(400);
   });

@@ -30,8 +30,8 @@ export function addResult(program: Command): void {
       .command('result')
       .description('the whole answer of an agent')
       .argument('<id>', 'of an agent, or its beginning; see: troupe list')
-      .option('--offset <count>', 'leave out so many characters', parseCount)
-      .option('--json', 'print what the MCP tool "result" answers'),
+      .option('--offset <count>', 'skip so many characters', parseCount)
+      .option('--json', 'print the answer of the MCP tool "result"'),
     [
       'troupe result 1a2b3c4d',
       'troupe result 1a2b3c4d > answer.md',

@@ -87,7 +87,7 @@ function refuseIgnoredFlags(engine: Engine, flags: RunFlags): void {
   if (!ignored) return;
   throw new HostError(
     'invalid_input',
-    `${labelOf(engine)} is an API and works on no files: --${ignored} means nothing to it.`,
+    `${labelOf(engine)} is an API and does not work on files: --${ignored} has no effect.`,
     'Leave it out.'
   );
 }

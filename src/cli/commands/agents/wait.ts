@@ -36,13 +36,13 @@ export function addWait(program: Command): void {
       .command('wait')
       .description('wait until agents have ended: those named, or all')
       .argument('[id...]', 'of agents, or their beginnings; see: troupe list')
-      .option('--any', 'return at the first that ends')
+      .option('--any', 'return when the first one ends')
       .option('--timeout <seconds>', 'wait no longer than this', parseSeconds)
       .option('--json', 'print JSON, with the answers'),
     [
       'troupe wait',
       'troupe wait 1a2b3c4d 5e6f7a8b --any',
-      'troupe wait --timeout 60 || echo "not all is well"'
+      'troupe wait --timeout 60 || echo "not all completed"'
     ]
   ).action(async (ids: string[], flags: WaitFlags) =>
     exitAfter(flags, (host) => wait(host, ids, flags))

@@ -27,7 +27,7 @@ import { workerTools } from '../../../interfaces/mcp/toolsets/worker.ts';
 import { StdioTransport } from '../../../interfaces/mcp/transport/stdio-transport.ts';
 
 const instructions =
-  'Your tasks come by wait_for_command, your answers go by emit_event. Call wait_for_command again and again, without end; end every task with exactly one event of type result, error or canceled.';
+  'wait_for_command brings your tasks, emit_event sends your answers. Keep calling wait_for_command; end every task with exactly one event of type result, error or canceled.';
 
 /** How often the server checks whether the record of its worker exists. */
 const checkMs = 1000;

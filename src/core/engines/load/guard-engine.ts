@@ -183,7 +183,7 @@ class Guard {
     } catch (error) {
       problem = wordsOf(error);
     }
-    throw this.fault(name, `gave back what it may not: ${problem}`);
+    throw this.fault(name, `returned an invalid value: ${problem}`);
   }
 
   fault(name: Member, problem: string): EngineFault {

@@ -241,7 +241,7 @@ function again(
   return {
     ...why,
     ...ready_engines,
-    message: `This request_id made agent ${id} before, which could not start; no second one was made: ${result} says why. To try again, take another request_id.${message}`
+    message: `This request_id made agent ${id} before, which could not start; no second one was made: ${result} says why. To try again, use another request_id.${message}`
   };
 }
 
