@@ -1,0 +1,147 @@
+import type {
+  JSONRPCRequest,
+  ServerCapabilities
+} from '@modelcontextprotocol/sdk/types.js';
+import { version } from '../../../host/package.ts';
+import type { Answer, Bridge, Bridged, Exchange } from './bridge.ts';
+import { envelopeOf, serverInfoKey, subscriptionIdKey } from './envelope.ts';
+import type { Listeners } from './listeners.ts';
+import { ModernError, supportedRevisions } from './revision.ts';
+
+/** What all requests with the same `clientInfo.name` share. */
+export interface Caller {
+  bridge: Bridge;
+  listeners: Listeners;
+  /** Aborted when the caller or the server ends. */
+  ending: AbortSignal;
+}
+
+interface ModernOptions {
+  instructions: string;
+  capabilities: ServerCapabilities;
+  /** @throws ModernError if there is no room for one more caller */
+  callerOf: (client: { name: string; version: string }) => Promise<Caller>;
+}
+
+/** The response to one request. */
+export interface Reply extends Bridged {
+  /** The status of the HTTP response. */
+  status: number;
+}
+
+/** How long a client may use an answer again, in milliseconds. */
+const freshForMs: Record<string, number> = {
+  'server/discover': 60_000,
+  'tools/list': 60_000,
+  'prompts/list': 60_000,
+  'resources/templates/list': 60_000,
+  'resources/list': 0,
+  'resources/read': 0
+};
+
+/** Methods that older revisions have, too. */
+const passedOn = [
+  'tools/list',
+  'tools/call',
+  'prompts/list',
+  'prompts/get',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+  'completion/complete'
+];
+
+/**
+ * Answers the requests of revision 2026-07-28, each of which stands alone: it
+ * names its revision and its client. The rest is the same as in the older
+ * revisions, and is passed on to a server of these.
+ */
+export class ModernServer {
+  readonly #options: ModernOptions;
+
+  constructor(options: ModernOptions) {
+    this.#options = options;
+  }
+
+  /** @returns undefined if the client canceled the request */
+  async handle(
+    request: JSONRPCRequest,
+    exchange: Exchange
+  ): Promise<Reply | undefined> {
+    try {
+      const bridged = await this.#answer(request, exchange);
+      return bridged && { status: 200, ...bridged };
+    } catch (error) {
+      if (!(error instanceof ModernError)) throw error;
+      const { code, message, status, data } = error;
+      const details = data === undefined ? {} : { data };
+      return {
+        status,
+        answer: { error: { code, message, ...details } },
+        work: []
+      };
+    }
+  }
+
+  async #answer(
+    { id, method, params = {} }: JSONRPCRequest,
+    exchange: Exchange
+  ): Promise<Bridged | undefined> {
+    const { client, meta } = envelopeOf(params);
+    if (method === 'server/discover') return complete(method, this.#discover());
+    const isListening = method === 'subscriptions/listen';
+    if (!isListening && !passedOn.includes(method)) throw unknownMethod();
+    const { bridge, listeners, ending } = await this.#options.callerOf(client);
+    if (isListening) {
+      const hasEnded = await listeners.listen(id, params, exchange, ending);
+      const _meta = { [subscriptionIdKey]: id };
+      return hasEnded ? complete(method, { _meta }) : undefined;
+    }
+    const { inputResponses, requestState, ...rest } = params;
+    const passed = { ...rest, _meta: meta };
+    const bridged = await bridge.request(method, passed, exchange);
+    if (!bridged) return undefined;
+    const { answer, work } = bridged;
+    return 'result' in answer
+      ? { ...complete(method, answer.result), work }
+      : { answer: { error: modernError(answer.error) }, work };
+  }
+
+  #discover() {
+    const { capabilities, instructions } = this.#options;
+    // Logging is on stderr.
+    const { logging, tasks, ...declared } = capabilities;
+    return {
+      supportedVersions: supportedRevisions,
+      capabilities: declared,
+      instructions
+    };
+  }
+}
+
+/** Adds what each result of this revision has. */
+function complete(
+  method: string,
+  result: Record<string, unknown>
+): Pick<Bridged, 'answer' | 'work'> {
+  const ttlMs = freshForMs[method];
+  const fresh = ttlMs === undefined ? {} : { ttlMs, cacheScope: 'private' };
+  const _meta = {
+    ...Object(result._meta),
+    [serverInfoKey]: { name: 'troupe', title: 'troupe', version }
+  };
+  const all = { resultType: 'complete', ...result, ...fresh, _meta };
+  return { answer: { result: all }, work: [] };
+}
+
+type ErrorOf = Extract<Answer, { error: unknown }>['error'];
+
+/** The older code for an unknown resource is not used any more. */
+function modernError(error: ErrorOf): ErrorOf {
+  if (error.code === -32601) throw unknownMethod();
+  return error.code === -32002 ? { ...error, code: -32602 } : error;
+}
+
+function unknownMethod(): ModernError {
+  return new ModernError(-32601, 'Method not found', 404);
+}
