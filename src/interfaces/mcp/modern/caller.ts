@@ -1,7 +1,6 @@
-import { declaredBy, type ServeOptions, serve } from '../server/server.ts';
-import { Bridge } from './bridge.ts';
+import type { ServerCapabilities } from '@modelcontextprotocol/sdk/types.js';
+import type { Bridge } from './bridge.ts';
 import { Listeners } from './listeners.ts';
-import type { Caller } from './modern-server.ts';
 
 /** A client as its requests name it. */
 export interface ClientInfo {
@@ -9,14 +8,30 @@ export interface ClientInfo {
   version: string;
 }
 
-/** Starts a server for the requests of one client. */
+/** What all requests with the same `clientInfo.name` share. */
+export interface Caller {
+  bridge: Bridge;
+  listeners: Listeners;
+  /** Aborted when the caller or the server ends. */
+  ending: AbortSignal;
+  /**
+   * Counts one use.
+   * @returns a function that ends this use; call it once
+   */
+  hold: () => () => void;
+}
+
+/**
+ * Starts a server for the requests of one client.
+ * @param start connects a server to the bridge
+ */
 export async function openCaller(
-  options: ServeOptions,
+  bridge: Bridge,
+  start: () => Promise<unknown>,
   client: ClientInfo,
-  bridge = new Bridge()
-): Promise<Caller> {
-  await serve(options, bridge);
+  capabilities: ServerCapabilities
+): Promise<Pick<Caller, 'bridge' | 'listeners'>> {
+  await start();
   await bridge.initialize(client);
-  const listeners = new Listeners(bridge, declaredBy(options));
-  return { bridge, listeners, ending: options.life.ending };
+  return { bridge, listeners: new Listeners(bridge, capabilities) };
 }

@@ -75,31 +75,21 @@ export class Listeners {
         -32603,
         `This client has ${mostListeners} streams of changes already. Close one.`
       );
-    const _meta = { [subscriptionIdKey]: id };
-    const send = (method: string, more: Params) =>
-      exchange.notify(method, { ...more, _meta });
-    let acknowledged: Promise<void> | undefined;
-    const early: [method: string, params: Params][] = [];
+    const changes = new Changes(exchange, id);
     const listener: Listener = {
       filter: {},
-      notify: (method, changed) => {
-        if (acknowledged) void send(method, changed).catch(logProblem);
-        else early.push([method, changed]);
-      }
+      notify: (method, params) => changes.add(method, params)
     };
     this.#all.add(listener);
     this.#bridge.canNotify = true;
     try {
       await this.#subscribe(listener, data.notifications);
-      const { filter: notifications } = listener;
-      const method = 'notifications/subscriptions/acknowledged';
-      acknowledged = send(method, { notifications });
-      for (const [changed, more] of early) await send(changed, more);
+      changes.start(listener.filter);
       return await untilOver(exchange.signal, ending);
     } finally {
       this.#all.delete(listener);
       this.#bridge.canNotify = this.#all.size > 0;
-      await this.#unsubscribe(listener);
+      if (!ending.aborted) await this.#unsubscribe(listener);
     }
   }
 
@@ -129,6 +119,7 @@ export class Listeners {
       });
       if (!bridged || 'error' in bridged.answer) uris.pop();
     }
+    if (uris.length === 0) delete filter.resourceSubscriptions;
   }
 
   async #unsubscribe({ filter }: Listener): Promise<void> {
@@ -138,6 +129,47 @@ export class Listeners {
     for (const uri of filter.resourceSubscriptions ?? [])
       if (!others.includes(uri))
         await this.#bridge.request('resources/unsubscribe', { uri });
+  }
+}
+
+/**
+ * The unsent changes of one stream. A client that reads slowly gets a change
+ * once, however often it happens meanwhile.
+ */
+class Changes {
+  readonly #exchange: Exchange;
+  readonly #meta: Params;
+  readonly #unsent = new Map<string, [method: string, params: Params]>();
+  /** Also before the acknowledgment, which comes first. */
+  #isSending = true;
+
+  constructor(exchange: Exchange, id: RequestId) {
+    this.#exchange = exchange;
+    this.#meta = { [subscriptionIdKey]: id };
+  }
+
+  start(notifications: Filter): void {
+    this.#send('notifications/subscriptions/acknowledged', { notifications })
+      .then(() => this.#sendAll())
+      .catch(logProblem);
+  }
+
+  add(method: string, params: Params): void {
+    this.#unsent.set(`${method} ${params.uri}`, [method, params]);
+    if (!this.#isSending) this.#sendAll().catch(logProblem);
+  }
+
+  async #sendAll(): Promise<void> {
+    this.#isSending = true;
+    for (const [key, [method, params]] of this.#unsent) {
+      this.#unsent.delete(key);
+      await this.#send(method, params);
+    }
+    this.#isSending = false;
+  }
+
+  #send(method: string, params: Params): Promise<void> {
+    return this.#exchange.notify(method, { ...params, _meta: this.#meta });
   }
 }
 

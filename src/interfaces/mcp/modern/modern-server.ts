@@ -1,26 +1,19 @@
 import type {
   JSONRPCRequest,
+  RequestId,
   ServerCapabilities
 } from '@modelcontextprotocol/sdk/types.js';
 import { version } from '../../../host/package.ts';
-import type { Answer, Bridge, Bridged, Exchange } from './bridge.ts';
+import type { Answer, Bridged, Exchange, Params } from './bridge.ts';
+import type { Caller, ClientInfo } from './caller.ts';
 import { envelopeOf, serverInfoKey, subscriptionIdKey } from './envelope.ts';
-import type { Listeners } from './listeners.ts';
 import { ModernError, supportedRevisions } from './revision.ts';
-
-/** What all requests with the same `clientInfo.name` share. */
-export interface Caller {
-  bridge: Bridge;
-  listeners: Listeners;
-  /** Aborted when the caller or the server ends. */
-  ending: AbortSignal;
-}
 
 interface ModernOptions {
   instructions: string;
   capabilities: ServerCapabilities;
   /** @throws ModernError if there is no room for one more caller */
-  callerOf: (client: { name: string; version: string }) => Promise<Caller>;
+  callerOf: (client: ClientInfo) => Promise<Caller>;
 }
 
 /** The response to one request. */
@@ -91,20 +84,15 @@ export class ModernServer {
     if (method === 'server/discover') return complete(method, this.#discover());
     const isListening = method === 'subscriptions/listen';
     if (!isListening && !passedOn.includes(method)) throw unknownMethod();
-    const { bridge, listeners, ending } = await this.#options.callerOf(client);
-    if (isListening) {
-      const hasEnded = await listeners.listen(id, params, exchange, ending);
-      const _meta = { [subscriptionIdKey]: id };
-      return hasEnded ? complete(method, { _meta }) : undefined;
+    const caller = await this.#options.callerOf(client);
+    const release = caller.hold();
+    try {
+      return isListening
+        ? await listen(caller, id, params, exchange)
+        : await pass(caller, method, { ...params, _meta: meta }, exchange);
+    } finally {
+      release();
     }
-    const { inputResponses, requestState, ...rest } = params;
-    const passed = { ...rest, _meta: meta };
-    const bridged = await bridge.request(method, passed, exchange);
-    if (!bridged) return undefined;
-    const { answer, work } = bridged;
-    return 'result' in answer
-      ? { ...complete(method, answer.result), work }
-      : { answer: { error: modernError(answer.error) }, work };
   }
 
   #discover() {
@@ -117,6 +105,33 @@ export class ModernServer {
       instructions
     };
   }
+}
+
+/** Reports changes until the client or the server ends the stream. */
+async function listen(
+  { listeners, ending }: Caller,
+  id: RequestId,
+  params: Params,
+  exchange: Exchange
+): Promise<Bridged | undefined> {
+  const hasEnded = await listeners.listen(id, params, exchange, ending);
+  const _meta = { [subscriptionIdKey]: id };
+  return hasEnded ? complete('subscriptions/listen', { _meta }) : undefined;
+}
+
+/** Passes a request on to a server of the older revisions. */
+async function pass(
+  { bridge }: Caller,
+  method: string,
+  { inputResponses, requestState, ...params }: Params,
+  exchange: Exchange
+): Promise<Bridged | undefined> {
+  const bridged = await bridge.request(method, params, exchange);
+  if (!bridged) return undefined;
+  const { answer, work } = bridged;
+  return 'result' in answer
+    ? { ...complete(method, answer.result), work }
+    : { answer: { error: modernError(answer.error) }, work };
 }
 
 /** Adds what each result of this revision has. */

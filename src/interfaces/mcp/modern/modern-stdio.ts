@@ -4,11 +4,11 @@ import type {
   RequestId
 } from '@modelcontextprotocol/sdk/types.js';
 import { logProblem } from '../../../host/log.ts';
-import { declaredBy, type ServeOptions } from '../server/server.ts';
+import { declaredBy, type ServeOptions, serve } from '../server/server.ts';
 import type { AnswerTransport } from '../transport/protocol.ts';
-import type { Exchange } from './bridge.ts';
-import { type ClientInfo, openCaller } from './caller.ts';
-import { type Caller, ModernServer } from './modern-server.ts';
+import { Bridge, type Exchange } from './bridge.ts';
+import { type Caller, type ClientInfo, openCaller } from './caller.ts';
+import { ModernServer } from './modern-server.ts';
 import { ModernError } from './revision.ts';
 
 /** The most clients with different names on one connection. */
@@ -82,9 +82,22 @@ export class ModernStdio {
         -32603,
         `This connection has served ${mostCallers} clients with different names. Start another server.`
       );
-    const opening = openCaller(this.#options, client);
+    const opening = this.#openCaller(client);
     this.#callers.set(client.name, opening);
     opening.catch(() => this.#callers.delete(client.name));
     return opening;
+  }
+
+  async #openCaller(client: ClientInfo): Promise<Caller> {
+    const options = this.#options;
+    const bridge = new Bridge();
+    const start = () => serve(options, bridge);
+    const capabilities = declaredBy(options);
+    return {
+      ...(await openCaller(bridge, start, client, capabilities)),
+      ending: options.life.ending,
+      // The clients of a connection end with it.
+      hold: () => () => undefined
+    };
   }
 }
