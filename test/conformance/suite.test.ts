@@ -36,7 +36,11 @@ judged(
     const token = 'a-token-for-conformance-tests';
     const server = await startFixture(workspace, token);
     const { url } = server;
-    const verdict = await runSuite({ url, token }, workspace.home);
+    const verdict = await runSuite(
+      { url, token },
+      workspace.home,
+      '2025-11-25'
+    );
     await server.close();
     const { code, scenarios, failed, told } = verdict;
     expect(failed, told).toEqual([unscored]);
@@ -49,7 +53,12 @@ judged(
   'the server itself passes it but for what is named, with its reason',
   async () => {
     const server = await startHttp(workspace, { flags: ['--toolsets', 'all'] });
-    const verdict = await runSuite(server, workspace.home, expectedFailures);
+    const verdict = await runSuite(
+      server,
+      workspace.home,
+      '2025-11-25',
+      expectedFailures
+    );
     expect(await server.end()).toBe(0);
     const { code, scenarios, failed, told } = verdict;
     const named = z

@@ -63,26 +63,34 @@ test('a wait reports progress with the token of its request, until it is answere
   expect(progress).toEqual([...new Set(progress)].sort());
 });
 
-test('a canceled wait is not answered, and its agent goes on', async () => {
-  const { agent_id } = await client.call('spawn_rehearsal', {
-    prompt: 'sleep 2\nsay hi'
-  });
-  const wait = {
-    name: 'wait_for_agents',
-    arguments: { agent_ids: [agent_id] }
-  };
-  const id = client.begin('tools/call', wait, { meta: { progressToken: 1 } });
-  await until('progress', () =>
-    client.received().find(({ method }) => method === 'notifications/progress')
-  );
-  client.cancel(id);
-  const again = await client.call('wait_for_agents', wait.arguments);
-  expect(again).toMatchObject({
-    status: 'all_completed',
-    results: [{ agent_id, status: 'completed' }]
-  });
-  expect(client.received().filter((one) => one.id === id)).toEqual([]);
-});
+test.each([
+  ['', false],
+  [' by a notification that describes itself', true]
+])(
+  'a canceled wait is not answered, and its agent goes on%s',
+  async (_, isModern) => {
+    const { agent_id } = await client.call('spawn_rehearsal', {
+      prompt: 'sleep 2\nsay hi'
+    });
+    const wait = {
+      name: 'wait_for_agents',
+      arguments: { agent_ids: [agent_id] }
+    };
+    const id = client.begin('tools/call', wait, { meta: { progressToken: 1 } });
+    await until('progress', () =>
+      client
+        .received()
+        .find(({ method }) => method === 'notifications/progress')
+    );
+    client.cancel(id, isModern);
+    const again = await client.call('wait_for_agents', wait.arguments);
+    expect(again).toMatchObject({
+      status: 'all_completed',
+      results: [{ agent_id, status: 'completed' }]
+    });
+    expect(client.received().filter((one) => one.id === id)).toEqual([]);
+  }
+);
 
 test('a stream of changes is acknowledged first, with what it will report', async () => {
   const { agent_id } = await client.call('spawn_rehearsal', {

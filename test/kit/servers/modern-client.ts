@@ -48,11 +48,6 @@ export function metaWithout(field: string): Facts {
   return { [`${prefix}/${field}`]: undefined };
 }
 
-/** `_meta` of a client with these capabilities. */
-export function metaWith(capabilities: Facts): Facts {
-  return { [`${prefix}/clientCapabilities`]: capabilities };
-}
-
 /** Requests of this revision over stdio, as a client writes them. */
 export class ModernClient {
   readonly server: McpClient;
@@ -95,9 +90,12 @@ export class ModernClient {
     return Object(result).structuredContent;
   }
 
-  cancel(requestId: string): void {
+  /** @param isModern whether the notification has `_meta`, as some clients do */
+  cancel(requestId: string, isModern = false): void {
     const method = 'notifications/cancelled';
-    this.server.send({ jsonrpc: '2.0', method, params: { requestId } });
+    const plain = { requestId };
+    const params = isModern ? modernParams(plain) : plain;
+    this.server.send({ jsonrpc: '2.0', method, params });
   }
 
   /** All that the server has sent, but answers to requests of `server`. */

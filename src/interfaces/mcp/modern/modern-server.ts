@@ -14,6 +14,8 @@ interface ModernOptions {
   capabilities: ServerCapabilities;
   /** @throws ModernError if there is no room for one more caller */
   callerOf: (client: ClientInfo) => Promise<Caller>;
+  /** Called for a client that asks what is served: its calls come next. */
+  onDiscover?: (client: ClientInfo) => void;
 }
 
 /** The response to one request. */
@@ -81,7 +83,10 @@ export class ModernServer {
     exchange: Exchange
   ): Promise<Bridged | undefined> {
     const { client, meta } = envelopeOf(params);
-    if (method === 'server/discover') return complete(method, this.#discover());
+    if (method === 'server/discover') {
+      this.#options.onDiscover?.(client);
+      return complete(method, this.#discover());
+    }
     const isListening = method === 'subscriptions/listen';
     if (!isListening && !passedOn.includes(method)) throw unknownMethod();
     const caller = await this.#options.callerOf(client);

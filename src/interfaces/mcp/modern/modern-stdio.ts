@@ -29,7 +29,10 @@ export class ModernStdio {
     this.#server = new ModernServer({
       instructions: options.instructions,
       capabilities: declaredBy(options),
-      callerOf: (client) => this.#callerOf(client)
+      callerOf: (client) => this.#callerOf(client),
+      // Its first call does not wait for this then.
+      onDiscover: (client) =>
+        setImmediate(() => this.#callerOf(client).catch(() => undefined))
     });
   }
 
@@ -74,7 +77,7 @@ export class ModernStdio {
     }
   }
 
-  #callerOf(client: ClientInfo): Promise<Caller> {
+  async #callerOf(client: ClientInfo): Promise<Caller> {
     const known = this.#callers.get(client.name);
     if (known) return known;
     if (this.#callers.size >= mostCallers)

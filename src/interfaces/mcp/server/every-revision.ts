@@ -24,8 +24,8 @@ export async function serveEveryRevision(
   const older = transport.onmessage;
   let loading: Promise<ModernStdio> | undefined;
   transport.onmessage = (message, extra) => {
-    const isForModern = isModern(message);
     const cancelled = cancelledBy(message);
+    const isForModern = isModern(message);
     if (!isForModern && (cancelled === undefined || !loading)) {
       older?.(message, extra);
       return;
@@ -36,8 +36,8 @@ export async function serveEveryRevision(
     );
     loading
       .then((modern) => {
-        if (isForModern) modern.receive(message);
-        else if (cancelled === undefined || !modern.cancel(cancelled))
+        if (cancelled === undefined) modern.receive(message);
+        else if (!modern.cancel(cancelled) && !isForModern)
           older?.(message, extra);
       })
       .catch(logProblem);
