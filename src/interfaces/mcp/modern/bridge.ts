@@ -5,7 +5,11 @@ import type {
   JSONRPCResultResponse,
   RequestId
 } from '@modelcontextprotocol/sdk/types.js';
-import { type AnswerTransport, answeredBy } from '../transport/protocol.ts';
+import {
+  type AnswerTransport,
+  answeredBy,
+  type RequestInput
+} from '../transport/protocol.ts';
 
 export type Params = Record<string, unknown>;
 
@@ -30,6 +34,7 @@ export interface Bridged {
 
 interface Pending {
   exchange: Exchange;
+  input: RequestInput | undefined;
   /** The client's token; the server gets the id of the request instead. */
   progressToken: unknown;
   work: (() => void)[];
@@ -76,7 +81,8 @@ export class Bridge implements AnswerTransport {
   request(
     method: string,
     params: Params = {},
-    exchange: Exchange = unattended
+    exchange: Exchange = unattended,
+    input?: RequestInput
   ): Promise<Bridged | undefined> {
     this.#count += 1;
     const id = this.#count;
@@ -96,7 +102,7 @@ export class Bridge implements AnswerTransport {
         resolve(bridged);
       };
       const work: Pending['work'] = [];
-      this.#pending.set(id, { exchange, progressToken, work, settle });
+      this.#pending.set(id, { exchange, input, progressToken, work, settle });
       this.onmessage?.({
         jsonrpc: '2.0',
         id,
@@ -118,6 +124,10 @@ export class Bridge implements AnswerTransport {
 
   afterAnswer(id: RequestId, work: () => void): void {
     this.#pending.get(id)?.work.push(work);
+  }
+
+  inputOf(id: RequestId): RequestInput | undefined {
+    return this.#pending.get(id)?.input;
   }
 
   #answer(id: RequestId, message: JSONRPCMessage): void {

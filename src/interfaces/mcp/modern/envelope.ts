@@ -33,6 +33,8 @@ const envelopeSchema = z.looseObject({
 export interface Envelope {
   /** `clientInfo`; empty texts for a client that does not name itself. */
   client: { name: string; version: string };
+  /** The capabilities of the client, for this request. */
+  capabilities: Record<string, unknown>;
   /** The rest of `_meta`, such as the progress token. */
   meta: Record<string, unknown>;
 }
@@ -64,6 +66,7 @@ export function envelopeOf(params: unknown): Envelope {
   );
   return {
     client: data[clientInfoKey] ?? { name: '', version: '' },
+    capabilities: data[capabilitiesKey],
     meta: Object.fromEntries(rest)
   };
 }

@@ -7,6 +7,8 @@ import { version } from '../../../host/package.ts';
 import type { Answer, Bridged, Exchange, Params } from './bridge.ts';
 import type { Caller, ClientInfo } from './caller.ts';
 import { envelopeOf, serverInfoKey, subscriptionIdKey } from './envelope.ts';
+import { inputIn, missingIn } from './input-requests.ts';
+import { sealed } from './request-state.ts';
 import { ModernError, supportedRevisions } from './revision.ts';
 
 interface ModernOptions {
@@ -82,19 +84,24 @@ export class ModernServer {
     { id, method, params = {} }: JSONRPCRequest,
     exchange: Exchange
   ): Promise<Bridged | undefined> {
-    const { client, meta } = envelopeOf(params);
+    const { client, capabilities, meta } = envelopeOf(params);
     if (method === 'server/discover') {
       this.#options.onDiscover?.(client);
       return complete(method, this.#discover());
     }
     const isListening = method === 'subscriptions/listen';
     if (!isListening && !passedOn.includes(method)) throw unknownMethod();
+    const scope = JSON.stringify([client.name, method, params.name]);
+    const input = inputIn(params, capabilities, scope);
     const caller = await this.#options.callerOf(client);
     const release = caller.hold();
     try {
-      return isListening
-        ? await listen(caller, id, params, exchange)
-        : await pass(caller, method, { ...params, _meta: meta }, exchange);
+      if (isListening) return await listen(caller, id, params, exchange);
+      const { inputResponses, requestState, ...rest } = params;
+      const passed = { ...rest, _meta: meta };
+      const { bridge } = caller;
+      const bridged = await bridge.request(method, passed, exchange, input);
+      return bridged && completed(method, bridged, capabilities, scope);
     } finally {
       release();
     }
@@ -124,19 +131,19 @@ async function listen(
   return hasEnded ? complete('subscriptions/listen', { _meta }) : undefined;
 }
 
-/** Passes a request on to a server of the older revisions. */
-async function pass(
-  { bridge }: Caller,
+/** The answer of an older server, as this revision has it. */
+function completed(
   method: string,
-  { inputResponses, requestState, ...params }: Params,
-  exchange: Exchange
-): Promise<Bridged | undefined> {
-  const bridged = await bridge.request(method, params, exchange);
-  if (!bridged) return undefined;
-  const { answer, work } = bridged;
-  return 'result' in answer
-    ? { ...complete(method, answer.result), work }
-    : { answer: { error: modernError(answer.error) }, work };
+  { answer, work }: Bridged,
+  capabilities: Params,
+  scope: string
+): Bridged {
+  if ('error' in answer)
+    return { answer: { error: modernError(answer.error) }, work };
+  const { result } = answer;
+  return result.resultType === 'input_required'
+    ? { ...inputRequired(result, capabilities, scope), work }
+    : { ...complete(method, result), work };
 }
 
 /** Adds what each result of this revision has. */
@@ -146,12 +153,42 @@ function complete(
 ): Pick<Bridged, 'answer' | 'work'> {
   const ttlMs = freshForMs[method];
   const fresh = ttlMs === undefined ? {} : { ttlMs, cacheScope: 'private' };
-  const _meta = {
-    ...Object(result._meta),
-    [serverInfoKey]: { name: 'troupe', title: 'troupe', version }
-  };
+  const _meta = identified(result._meta);
   const all = { resultType: 'complete', ...result, ...fresh, _meta };
   return { answer: { result: all }, work: [] };
+}
+
+/**
+ * A result that asks the client for more.
+ * @throws ModernError if the client has not declared that it can give it
+ */
+function inputRequired(
+  { inputRequests, requestState, _meta }: Params,
+  capabilities: Params,
+  scope: string
+): Pick<Bridged, 'answer' | 'work'> {
+  const requiredCapabilities = missingIn(inputRequests, capabilities);
+  if (requiredCapabilities)
+    throw new ModernError(
+      -32021,
+      'The client lacks a capability that this request needs.',
+      400,
+      { requiredCapabilities }
+    );
+  const result = {
+    resultType: 'input_required',
+    ...(inputRequests ? { inputRequests } : {}),
+    ...(typeof requestState === 'string'
+      ? { requestState: sealed(requestState, scope) }
+      : {}),
+    _meta: identified(_meta)
+  };
+  return { answer: { result }, work: [] };
+}
+
+function identified(meta: unknown): Params {
+  const own = { name: 'troupe', title: 'troupe', version };
+  return { ...Object(meta), [serverInfoKey]: own };
 }
 
 type ErrorOf = Extract<Answer, { error: unknown }>['error'];

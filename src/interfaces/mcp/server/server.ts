@@ -102,9 +102,13 @@ export async function serve(
       return answer.finally(() => announceTools(tools));
     }
     const other = added.get(name);
-    return other
-      ? callAdded(other, input, server, extra)
-      : errorAnswer(unknownTool(name, tools), name);
+    if (!other) return errorAnswer(unknownTool(name, tools), name);
+    const more = transport.inputOf?.(extra.requestId);
+    return callAdded(other, input, {
+      ...extra,
+      server,
+      ...(more ? { input: more } : {})
+    });
   };
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>
     life.track(call(params, extra))
