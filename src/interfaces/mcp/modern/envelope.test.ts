@@ -23,6 +23,7 @@ test('a request names its client, and keeps what is not for the server alone', (
   const meta = { progressToken: 7, traceparent: '00-1' };
   expect(read({ client: 'one', meta })).toEqual({
     client: { name: 'one', version: '1' },
+    capabilities: {},
     meta
   });
 });

@@ -34,7 +34,7 @@ export function inputIn(
 }
 
 /** Whether a client shows forms to its user. */
-export function hasForms({ elicitation }: Params): boolean {
+function hasForms({ elicitation }: Params): boolean {
   if (typeof elicitation !== 'object' || elicitation === null) return false;
   // Without a mode, forms are meant.
   return (
