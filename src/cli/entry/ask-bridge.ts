@@ -12,8 +12,8 @@ import { thisProcess } from '../../adapters/child-process/process-table.ts';
 import { askFile, askSettingsFile } from '../../core/asks/ask-files.ts';
 import { Asker, type AskSettings } from '../../core/asks/asker.ts';
 import { logProblem } from '../../host/log.ts';
+import { serveEveryRevision } from '../../interfaces/mcp/server/every-revision.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/server/lifecycle.ts';
-import { serve } from '../../interfaces/mcp/server/server.ts';
 import {
   askTools,
   decidePermission
@@ -41,7 +41,7 @@ else serveTools();
 function serveTools(): void {
   const life = liveUntilDisconnect(async () => undefined);
   const tools = askTools(asker, settings);
-  void serve(
+  void serveEveryRevision(
     { life, instructions, offer: async () => ({ tools }) },
     new StdioTransport(process.stdin, stdout)
   );

@@ -14,13 +14,15 @@ import {
   unknownSession,
   withoutSession
 } from './message.ts';
-import type { Sessions } from './sessions.ts';
+import { isForModern, type ModernHttp } from './modern-http.ts';
+import { type Sessions, tooManySessions } from './sessions.ts';
 
 interface Routes {
   guard: Guard;
   life: Life;
   connections: Connections;
   sessions: Sessions;
+  modern: ModernHttp;
   bodyBytes: number;
 }
 
@@ -46,7 +48,7 @@ export function router(routes: Routes) {
 }
 
 async function route(
-  { guard, life, connections, sessions, bodyBytes }: Routes,
+  { guard, life, connections, sessions, modern, bodyBytes }: Routes,
   request: IncomingMessage,
   response: ServerResponse
 ): Promise<Refusal | undefined> {
@@ -64,9 +66,11 @@ async function route(
     ? await bodyOf(request, bodyBytes, sendContinue)
     : undefined;
   if (body && 'refusal' in body) return body.refusal;
+  if (body && isForModern(request, body.value))
+    return modern.handle(request, response, body.value);
   const { 'mcp-session-id': id } = request.headers;
   if (body && id === undefined && isInitialize(body.value)) {
-    if (!sessions.makeRoom()) return tooManySessions(sessions.retrySeconds);
+    if (!sessions.makeRoom()) return noRoom(sessions.retrySeconds);
     await sessions.open(request, response, body.value);
     return undefined;
   }
@@ -98,12 +102,8 @@ const internal = refusal(
   -32603
 );
 
-function tooManySessions(seconds: number): Refusal {
-  return refusal(
-    503,
-    'Too many sessions are in use (http.sessions). DELETE ends one; one unused for a minute is ended for a new one.',
-    { 'Retry-After': String(seconds) }
-  );
+function noRoom(seconds: number): Refusal {
+  return refusal(503, tooManySessions, { 'Retry-After': String(seconds) });
 }
 
 /** A client has this long to send the rest of a body that is too long. */

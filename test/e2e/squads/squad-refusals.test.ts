@@ -195,9 +195,7 @@ describe('a squad is refused, with the member at fault and what to do,', () => {
       stateless,
       Array.from({ length: 500 }, (_, index) => (index === 7 ? good : far))
     );
-    expect(said.error).toContain(
-      'Also wrong: members.5, members.6, members.8'
-    );
+    expect(said.error).toContain('Also wrong: members.5, members.6, members.8');
     expect(said.error).toContain(', members.499.');
     expect(said.error.length).toBeLessThan(9000);
   });

@@ -20,8 +20,8 @@ import { markProcess } from '../../../core/state/locks/process-marks.ts';
 import { poll } from '../../../core/timing.ts';
 import { logProblem } from '../../../host/log.ts';
 import { distDirectory } from '../../../host/package.ts';
+import { serveEveryRevision } from '../../../interfaces/mcp/server/every-revision.ts';
 import { liveUntilDisconnect } from '../../../interfaces/mcp/server/lifecycle.ts';
-import { serve } from '../../../interfaces/mcp/server/server.ts';
 import { admitted } from '../../../interfaces/mcp/tool/define-tool.ts';
 import { workerTools } from '../../../interfaces/mcp/toolsets/worker.ts';
 import { StdioTransport } from '../../../interfaces/mcp/transport/stdio-transport.ts';
@@ -79,7 +79,7 @@ export async function serveWorker(
     unmark();
     store.close();
   });
-  await serve(
+  await serveEveryRevision(
     { life, instructions, offer: async () => ({ tools }) },
     new StdioTransport(process.stdin, stdout)
   );
