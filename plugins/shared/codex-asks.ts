@@ -45,7 +45,7 @@ function hookSettings(): string[] {
 }
 
 /** As Codex computes it: of the hook as JSON with sorted keys. */
-export function hookHash(): string {
+function hookHash(): string {
   const handler = {
     async: false,
     command: hookCommand,
