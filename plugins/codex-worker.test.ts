@@ -116,6 +116,24 @@ describe('a run that asks', () => {
     expect(codex.args(asking)).not.toContain('-s');
   });
 
+  test.each([
+    ['/tmp/home/asks', {}],
+    ['/var/x/asks', { TMPDIR: '/var/x/' }]
+  ])('cannot write to its asks in %s', (folder, environment) => {
+    const args = (at: string) =>
+      codex
+        .connect({ ...bridge, args: ['/bridge.cjs', at] }, '/private', {
+          ...surroundings,
+          inTerminal: false,
+          environment,
+          request: asking
+        })
+        .args.join();
+    expect(args(folder)).toContain('exclude_slash_tmp=true');
+    expect(args(folder)).toContain('exclude_tmpdir_env_var=true');
+    expect(args('/home/me/asks')).not.toContain('exclude');
+  });
+
   test('only has questions with full access', () => {
     const { args, env } = connected({ access: 'full' });
     expect(args.join()).not.toContain('hooks');

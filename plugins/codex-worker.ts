@@ -30,10 +30,10 @@ export function connect(
   _directory: string,
   surroundings: Surroundings
 ): Connection {
-  const { request } = surroundings;
+  const { request, environment } = surroundings;
   if (!request.asks || request.access === 'full')
     return connection(server, surroundings);
-  const asking = askingConnection(server, request.cwd);
+  const asking = askingConnection(server, request.cwd, environment);
   const { args, env } = connection(asking.server, surroundings);
   return { args: [...asking.args, ...args], env: { ...env, ...asking.env } };
 }

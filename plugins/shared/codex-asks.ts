@@ -44,6 +44,19 @@ function hookSettings(): string[] {
   ].flatMap((setting) => ['-c', setting]);
 }
 
+/** Its sandbox may write to temporary folders, but not to the asks in one. */
+function closedFolders(folder: string, temporary = '/tmp'): string[] {
+  const isTemporary = ['/tmp', '/private/tmp', temporary].some((path) =>
+    `${folder}/`.startsWith(`${path.replace(/\/+$/, '')}/`)
+  );
+  return isTemporary
+    ? ['exclude_slash_tmp', 'exclude_tmpdir_env_var'].flatMap((name) => [
+        '-c',
+        `sandbox_workspace_write.${name}=true`
+      ])
+    : [];
+}
+
 /** As Codex computes it: of the hook as JSON with sorted keys. */
 function hookHash(): string {
   const handler = {
@@ -117,10 +130,11 @@ function end(isTrusted) {
 /** The server that a run with the hook has in place of a plain one. */
 export function askingConnection(
   { command, args, env, ...server }: McpServer,
-  cwd: string
+  cwd: string,
+  { TMPDIR }: Readonly<Record<string, string | undefined>>
 ): { server: McpServer } & Pick<Connection, 'args' | 'env'> {
   const [bridge = '', folder = ''] = args;
-  const settings = hookSettings();
+  const settings = [...hookSettings(), ...closedFolders(folder, TMPDIR)];
   const facts = JSON.stringify({ args: settings, cwd, hash: hookHash() });
   return {
     server: {
