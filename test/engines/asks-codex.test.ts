@@ -1,3 +1,4 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { processEntry } from '../../src/adapters/child-process/process-table.ts';
@@ -9,6 +10,16 @@ import { createStage } from './stage.ts';
 asksSuite(codex, { access: 'write', shell: 'Bash' });
 
 const asking = { access: 'write', ask: 'coordinator' };
+
+/** Settings of a user that would let Codex do anything, unasked. */
+const generous = `
+approval_policy = "never"
+approvals_reviewer = "auto_review"
+sandbox_mode = "danger-full-access"
+[features]
+hooks = false
+request_permissions_tool = true
+`;
 
 /** Codex, as if it computed the hash of a hook in another way. */
 const otherHash = `
@@ -56,6 +67,27 @@ describe('Codex with ask, and its own reviewer', () => {
     const id = await stage.start(`[[shell: ${copy}]] ${script}`, asking);
     const ask_id = await askOf(stage.server, id);
     expect(stage.bodies().at(-1)).toContain('did 1');
+    await stage.server.call('answer_agent', { ask_id, decision: 'deny' });
+    expect(await stage.result(id)).toMatchObject({ status: 'completed' });
+    expect(isMade(stage)).toBe(false);
+  });
+
+  test('asks, whatever its user has configured', async () => {
+    const stage = await createStage(codex, {
+      env: ({ workspace }) => {
+        const folder = join(workspace.home, '.codex');
+        mkdirSync(folder);
+        writeFileSync(join(folder, 'config.toml'), generous);
+        return {};
+      }
+    });
+    const outside = join(stage.workspace.home, 'made');
+    const id = await stage.start(
+      `[[shell: touch ${outside}]] ${script}`,
+      asking
+    );
+    const ask_id = await askOf(stage.server, id);
+    expect(existsSync(outside)).toBe(false);
     await stage.server.call('answer_agent', { ask_id, decision: 'deny' });
     expect(await stage.result(id)).toMatchObject({ status: 'completed' });
     expect(isMade(stage)).toBe(false);
