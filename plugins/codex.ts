@@ -95,6 +95,8 @@ export default {
 
   failure: codeOfText,
 
+  // While it asks, Codex has no sandbox in which it can only read.
+  asks: { access: ['write', 'full'], edits: [], reads: [] },
   connect,
   interactive,
 
@@ -197,7 +199,7 @@ function codeOfText(said: string): FailureCode | undefined {
 const CODES: [RegExp, FailureCode][] = [
   [/missing bearer|not logged in|run `?codex login/i, 'not_logged_in'],
   [/missing environment variable|sign in with chatgpt/i, 'not_logged_in'],
-  [/no rollout found/i, 'spawn_failed'],
+  [/no rollout found|required mcp servers failed/i, 'spawn_failed'],
   [/not inside a trusted directory/i, 'permission_denied'],
   [/budget reached/i, 'budget'],
   [/quota|usage limit|billing|out of credits|status:? 402\b/i, 'quota'],

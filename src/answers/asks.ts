@@ -1,5 +1,6 @@
-import type { OpenAsk } from '../core/asks/answers/asks.ts';
+import type { Asks, OpenAsk } from '../core/asks/answers/asks.ts';
 import { type Ask, type AskAnswer, waitedMs } from '../core/asks/ask.ts';
+import type { Run } from '../core/runs/run.ts';
 import { visibleText } from '../core/text.ts';
 import type { Facts, Put } from './budget.ts';
 import { ofAgent } from './read-output.ts';
@@ -45,6 +46,16 @@ export function answeredFacts({
   const { ask_id, agent_id } = ask;
   const waited_seconds = secondsOf(waitedMs(ask, answer));
   return { ask_id, agent_id, status: 'answered' as const, waited_seconds };
+}
+
+/** A run as callers see it: `asking` while it waits for an answer. */
+export function withAsking(
+  run: Run,
+  { asks }: { asks: Pick<Asks, 'isAsking'> }
+): Run {
+  return !run.outcome && asks.isAsking(run.record)
+    ? { ...run, status: 'asking' }
+    : run;
 }
 
 function secondsOf(milliseconds: number): number {

@@ -139,7 +139,9 @@ function reportActive(run: Run, tracker: RunTracker): Facts {
     message:
       status === 'queued'
         ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free slot; it starts by itself.`
-        : `Still running.${doing}`
+        : status === 'asking'
+          ? `Waiting for an answer to what it asks.${doing}`
+          : `Still running.${doing}`
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host/host.ts';
+import { askLine } from '../output/asks.ts';
 import { colorsFor } from '../output/output.ts';
 import { duration, shorten, terminalLine, widthOf } from '../output/text.ts';
 import { LiveBlock } from './screen/live-block.ts';
@@ -52,6 +53,8 @@ export function openBlock(
 /** The current activity of an agent, on one line. */
 export function describeActivity(host: Host, run: Run): string {
   if (run.status === 'queued') return 'waiting for a free slot';
+  const [ask] = host.asks.open([run.record]);
+  if (ask) return `asks: ${askLine(ask)}`;
   return terminalLine(host.tracker.lastWords(run.record) ?? 'at work');
 }
 

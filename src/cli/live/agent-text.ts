@@ -17,6 +17,7 @@ import { LineReader } from '../../core/state/files/line-reader.ts';
 import { readSlice, tailOf } from '../../core/state/files/text-file.ts';
 import type { Host } from '../../host/host.ts';
 import { describeOutcome } from '../output/agents.ts';
+import { describeAsk } from '../output/asks.ts';
 import { counted, duration, plainText, terminalLine } from '../output/text.ts';
 import type { TextSource, TitledText } from './text-pager.ts';
 import { isWorker, type WatchedAgent } from './watched-agent.ts';
@@ -60,9 +61,15 @@ export class AgentText implements TextSource {
     const text = await this.#output.read();
     const seconds = (Date.now() - Date.parse(record.created_at)) / 1000;
     const age = duration(Math.max(0, Math.round(seconds)));
+    const asks = this.#host.asks.open([record]);
+    const state = asks.length > 0 ? 'asking' : status;
     return {
-      title: `${record.label} ${record.agent_id} ${status} (${age})`,
-      text: `asked: ${terminalLine(record.task)}\n\n${text || 'No output yet.'}`
+      title: `${record.label} ${record.agent_id} ${state} (${age})`,
+      text: [
+        ...asks.map(describeAsk),
+        `asked: ${terminalLine(record.task)}`,
+        text || 'No output yet.'
+      ].join('\n\n')
     };
   }
 }

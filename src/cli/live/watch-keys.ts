@@ -10,6 +10,7 @@ const listKeys = [
   { keys: 'd diff', gives: 7 },
   { keys: 'r reply' },
   { keys: 'c cancel', gives: 8 },
+  { keys: 'a/x answer', gives: 6 },
   { keys: 'y copy id', gives: 2 },
   { keys: 's squads', gives: 1 },
   { keys: '/ find', gives: 4 },
@@ -30,7 +31,7 @@ export function listHint(columns: number): string {
 }
 
 export const pagerKeys =
-  '↑↓ scroll  f follow  d diff  r reply  c cancel  q back';
+  '↑↓ scroll  f follow  d diff  r reply  c cancel  a/x answer  q back';
 
 /** The help that `?` shows. docs/guides/command-line.md names the main keys. */
 export const watchHelp = [
@@ -45,6 +46,8 @@ export const watchHelp = [
   '  d                     diff: the changes that it made to files',
   '  r                     reply: continues an agent that has ended',
   '  c                     cancel it, after a question; of a worker, its task',
+  '  a                     answer what it asks: allow it, or type a text',
+  '  x                     deny what it asks, with a reason',
   '  y                     copy its id (OSC 52)',
   '  s                     members of a squad together, or by time',
   '  /                     show only agents that have some words; Esc shows all',

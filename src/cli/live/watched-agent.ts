@@ -5,6 +5,7 @@ import type { WorkerStatus } from '../../core/orchestrator/queue/records.ts';
 import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
 import type { Run, RunRecord, RunStatus } from '../../core/runs/run.ts';
 import type { Host } from '../../host/host.ts';
+import { askLine } from '../output/asks.ts';
 import { changedLines } from '../output/changes.ts';
 import { terminalLine } from '../output/text.ts';
 
@@ -80,10 +81,7 @@ function doingOf(host: Host, { record, status, outcome }: Run) {
     return outcome.error === null ? undefined : cutLine(outcome.error);
   if (status === 'queued') return 'waiting for a free slot';
   const [first] = status === 'asking' ? host.asks.open([record]) : [];
-  if (first) {
-    const [subject = ''] = Object.values(first.ask.subject);
-    return cutLine(`${first.ask.ask_id} ${first.ask.tool}: ${subject}`);
-  }
+  if (first) return cutLine(askLine(first));
   const words = host.tracker.lastWords(record);
   return words === undefined ? undefined : cutLine(words);
 }

@@ -1,3 +1,4 @@
+import { withAsking } from '../../answers/asks.ts';
 import {
   type JournalFiles,
   totalSize
@@ -5,7 +6,6 @@ import {
 import type { JournalReader } from '../../core/audit/journal/journal-reader.ts';
 import { parseRecord } from '../../core/audit/journal/journal-record.ts';
 import type { Host } from '../../host/host.ts';
-import { withAsking } from '../output/agents.ts';
 import { readBack } from '../output/journal-lines.ts';
 import { counted, dollars } from '../output/text.ts';
 import { listedWorkers } from '../output/worker-table.ts';

@@ -70,8 +70,3 @@ export function describeOutcome({ record, status, outcome }: Run): string {
   if (outcome.error === null) return facts;
   return `${facts}: ${terminalLine(outcome.error)} [${outcome.error_code}]`;
 }
-
-/** A run as lists show it: `asking` while it waits for an answer. */
-export function withAsking(run: Run, { asks }: Pick<Host, 'asks'>): Run {
-  return asks.isAsking(run.record) ? { ...run, status: 'asking' } : run;
-}

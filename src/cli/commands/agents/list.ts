@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import { withAsking } from '../../../answers/asks.ts';
 import { secondsSince } from '../../../answers/format-run.ts';
 import { unlessCorrupt } from '../../../core/runs/damaged-run.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host/host.ts';
 import { describeReplaced } from '../../doctor/engine-check.ts';
 import type { ListDocument } from '../../json/agent-documents.ts';
-import { withAsking } from '../../output/agents.ts';
 import {
   colorsFor,
   print,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { withAsking } from '../../../answers/asks.ts';
 import { reportRun } from '../../../answers/format-run.ts';
 import { noteRead } from '../../../core/runs/run-store.ts';
 import type { Host } from '../../../host/host.ts';
@@ -8,6 +9,7 @@ import {
   exitCodeOf,
   noSuchAgent
 } from '../../output/agents.ts';
+import { describeAsk } from '../../output/asks.ts';
 import { describeChanges } from '../../output/changes.ts';
 import { printAnswer, printJson, report } from '../../output/output.ts';
 import { terminalLine } from '../../output/text.ts';
@@ -48,7 +50,8 @@ async function result(
   { offset, json }: ResultFlags
 ): Promise<number> {
   const id = agentIdIn(host.store, typed);
-  const run = await host.tracker.run(id);
+  const known = await host.tracker.run(id);
+  const run = known && withAsking(known, host);
   if (!run) {
     const unknown = noSuchAgent(id, host);
     if (json)
@@ -70,6 +73,8 @@ async function result(
   if (run.status !== 'completed') report(describeOutcome(run));
   const doing = run.outcome ? undefined : host.tracker.lastWords(run.record);
   if (doing !== undefined && !json) report(`last seen: ${terminalLine(doing)}`);
+  if (!run.outcome && !json)
+    for (const ask of host.asks.open([run.record])) report(describeAsk(ask));
   const changes = describeChanges(id, host.store.directoryOf(id));
   if (run.outcome && changes !== undefined) report(changes);
   return process.exitCode;

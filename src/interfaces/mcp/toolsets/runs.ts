@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { askFacts, asksField } from '../../../answers/asks.ts';
+import { askFacts, asksField, withAsking } from '../../../answers/asks.ts';
 import type { Answer, Facts, Form, Put } from '../../../answers/budget.ts';
 import {
   inlineChars,
@@ -69,7 +69,7 @@ function resultTool(host: Host): Tool {
             'No agent has this id in this workspace. Call list.'
         };
       }
-      const report = await readReport(run, store, tracker, {
+      const report = await readReport(withAsking(run, host), store, tracker, {
         offset,
         reach: inlineChars
       });

@@ -30,7 +30,7 @@ import {
 const prompt = z
   .string()
   .min(1)
-  .describe('The whole task: it sees nothing else');
+  .describe('The whole task: all it sees');
 const requestId = z
   .string()
   .min(1)
