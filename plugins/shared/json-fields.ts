@@ -69,9 +69,24 @@ const descriptive = [
   'description'
 ];
 
+/** The argument that describes a call of a tool best; '' if none does. */
+export function describing(input: unknown): string {
+  const fields = record(input);
+  return descriptive.map((field) => text(fields[field])).find(Boolean) ?? '';
+}
+
 /** A call of a tool, for people: "Bash: npm test". */
 export function toolCall(name: unknown, input: unknown): string {
-  const fields = record(input);
-  const detail = descriptive.map((field) => text(fields[field])).find(Boolean);
+  const detail = describing(input);
   return shortLine(detail ? `${text(name)}: ${detail}` : text(name));
+}
+
+/** The message inside an error that quotes the provider's JSON. */
+export function innerMessage(message: string): string {
+  try {
+    const { error }: Fields = record(JSON.parse(message));
+    return text(record(error).message) || message;
+  } catch {
+    return message;
+  }
 }
