@@ -69,15 +69,10 @@ const descriptive = [
   'description'
 ];
 
-/** The argument that describes a call of a tool best; '' if none does. */
-export function describing(input: unknown): string {
-  const fields = record(input);
-  return descriptive.map((field) => text(fields[field])).find(Boolean) ?? '';
-}
-
 /** A call of a tool, for people: "Bash: npm test". */
 export function toolCall(name: unknown, input: unknown): string {
-  const detail = describing(input);
+  const fields = record(input);
+  const detail = descriptive.map((field) => text(fields[field])).find(Boolean);
   return shortLine(detail ? `${text(name)}: ${detail}` : text(name));
 }
 

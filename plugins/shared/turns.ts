@@ -1,5 +1,5 @@
 import type { Turn } from '../../src/plugin/plugin.ts';
-import { describing, isRecord, records, text } from './json-fields.ts';
+import { record, records, text } from './json-fields.ts';
 
 /** A call of a tool; its input is the argument that describes it, else JSON. */
 export function callTurn(id: unknown, name: unknown, input: unknown): Turn {
@@ -54,10 +54,18 @@ export function idOf(value: unknown): { id?: string } {
   return id === '' ? {} : { id };
 }
 
+/** What a call is about; a search has a place, too. */
+const subjects = `command pattern globPattern query url file_path dir_path path
+  agent_name description`.split(/\s+/);
+
 function inputOf(input: unknown): string {
   if (typeof input === 'string') return input;
-  const detail = describing(input);
-  if (detail !== '') return detail;
-  const isEmpty = !isRecord(input) || Object.keys(input).length === 0;
-  return isEmpty ? '' : JSON.stringify(input);
+  const fields = record(input);
+  const subject = subjects.find((field) => text(fields[field]) !== '');
+  if (subject === undefined)
+    return Object.keys(fields).length === 0 ? '' : JSON.stringify(fields);
+  const place = text(fields.dir_path) || text(fields.path);
+  const isSearch = ['pattern', 'globPattern', 'query'].includes(subject);
+  const said = text(fields[subject]);
+  return isSearch && place !== '' ? `${said} in ${place}` : said;
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import { type Changes, changesOf, patchOf } from '../../changes/change-file.ts';
 import type { RecordIdentity } from '../../paths/records.ts';
 import {
@@ -16,14 +15,13 @@ import {
 } from '../../state/files/directories.ts';
 import { readEnds, sizeOf } from '../../state/files/text-file.ts';
 import { visibleText } from '../../text.ts';
-import { longestSecret, type Redact } from '../redaction/redact.ts';
+import type { Redact } from '../redaction/redact.ts';
+import { redactLong } from '../redaction/redact-long.ts';
 import { fenceFor, fileLines, markdownLine, utc } from './entry.ts';
 import { markOf, replaceView } from './view-file.ts';
 
 /** A text above the page limit is cut to this many characters at each end. */
 const endChars = 500_000;
-/** Characters that are redacted before yielding to the event loop. */
-const sliceChars = 256 * 1024;
 
 interface PagesOptions {
   store: RunStore;
@@ -169,27 +167,8 @@ function section(title: string, language: string, texts: string[]): string[] {
   return [`## ${title}\n\n${fence}${language}\n`, ...texts, `\n${fence}\n\n`];
 }
 
-/** Avoids splitting a surrogate pair or a CRLF. */
-function sliceEnd(text: string, wanted: number): number {
-  const end = Math.min(text.length, wanted);
-  const isWithin =
-    text.startsWith('\r\n', end - 1) ||
-    /[\udc00-\udfff]/.test(text.charAt(end));
-  return isWithin ? end - 1 : end;
-}
-
-/** Redacts slice by slice, including secrets that span two slices. */
 async function cleaned(text: string, redact: Redact): Promise<string[]> {
-  const parts: string[] = [];
-  let end = 0;
-  for (let from = 0; from < text.length; from = end) {
-    const start = Math.max(0, from - longestSecret);
-    end = sliceEnd(text, from + sliceChars);
-    const around = text.slice(start, end + longestSecret);
-    parts.push(visibleText(redact(around, from - start, end - start)));
-    await yieldToEventLoop();
-  }
-  return parts;
+  return (await redactLong(text, redact)).map(visibleText);
 }
 
 function filesOf({ files, total = 0, note }: Changes): string {
