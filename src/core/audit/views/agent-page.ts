@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { Engine } from '../../../plugin/plugin.ts';
 import { type Changes, changesOf, patchOf } from '../../changes/change-file.ts';
 import type { RecordIdentity } from '../../paths/records.ts';
 import {
@@ -9,6 +10,7 @@ import {
 } from '../../runs/run.ts';
 import { eventsOf, ownFile } from '../../runs/run-files.ts';
 import { mostPageBytes, type RunStore } from '../../runs/run-store.ts';
+import { turnsOf, turnsReaderOf } from '../../runs/turns/turn-page.ts';
 import {
   ensureDirectory,
   lstatIfExists
@@ -18,6 +20,7 @@ import { visibleText } from '../../text.ts';
 import type { Redact } from '../redaction/redact.ts';
 import { redactLong } from '../redaction/redact-long.ts';
 import { fenceFor, fileLines, markdownLine, utc } from './entry.ts';
+import { transcriptOf, transcriptRange } from './transcript.ts';
 import { markOf, replaceView } from './view-file.ts';
 
 /** A text above the page limit is cut to this many characters at each end. */
@@ -27,9 +30,11 @@ interface PagesOptions {
   store: RunStore;
   identity: () => RecordIdentity;
   redact: Redact;
+  /** The engine that reads a run's output; undefined if it is not known. */
+  engineOf: (record: RunRecord) => Engine | undefined;
 }
 
-/** `logs/agents/<agent_id>.md`: the prompt, answer and changes of one agent. */
+/** `logs/agents/<agent_id>.md`: what one agent was asked, did and answered. */
 export class AgentPages {
   readonly #options: PagesOptions;
   readonly #writing = new Map<string, Promise<boolean>>();
@@ -95,7 +100,8 @@ export class AgentPages {
       ...(outcome.error === null
         ? []
         : section('Error', '', [visibleText(outcome.error)])),
-      ...(changes ? [filesOf(changes)] : []),
+      ...(await this.#transcript(record, outcome, directory)),
+      ...(changes ? [filesOf(changes, this.#options.redact)] : []),
       ...(existsSync(patch)
         ? await this.#text('Diff', directory, { name: 'changes.diff' }, 'diff')
         : []),
@@ -105,23 +111,25 @@ export class AgentPages {
 
   #facts(record: RunRecord, outcome: Outcome): string {
     const { usage, cost_usd: cost } = outcome;
+    const line = (text: string, chars: number) =>
+      markdownLine(this.#options.redact(text), chars);
     const model = outcome.model ?? record.model ?? 'default';
     const facts: Record<string, string | undefined> = {
       Agent: `\`${record.agent_id}\``,
       Status: outcome.status,
-      Engine: `${markdownLine(record.label, 40)} (${markdownLine(this.#options.redact(model), 80)}) [${record.kind.toUpperCase()}]`,
+      Engine: `${markdownLine(record.label, 40)} (${line(model, 80)}) [${record.kind.toUpperCase()}]`,
       Access: describeAccess(record.access, record.enforcement),
       Program:
         record.template === undefined
           ? undefined
-          : markdownLine(record.command ?? '', 400),
-      Directory: markdownLine(record.cwd, 400),
+          : line(record.command ?? '', 400),
+      Directory: line(record.cwd, 400),
       Time: `${(outcome.duration_ms / 1000).toFixed(1)} s`,
       Cost: cost === null ? 'unknown' : `$${cost.toFixed(4)}`,
       Tokens: usage
         ? `${usage.prompt_tokens} in, ${usage.completion_tokens} out`
         : 'unknown',
-      Branch: record.worktree && markdownLine(record.worktree.branch, 80),
+      Branch: record.worktree && line(record.worktree.branch, 80),
       'Spawned by': record.parent ? `\`${record.parent}\`` : undefined,
       Continues: record.continues ? `\`${record.continues}\`` : undefined
     };
@@ -129,6 +137,20 @@ export class AgentPages {
       value === undefined ? [] : [`| ${name} | ${value} |`]
     );
     return `| | |\n|---|---|\n${rows.join('\n')}\n\n`;
+  }
+
+  async #transcript(
+    record: RunRecord,
+    { result_text: answer }: Outcome,
+    directory: string
+  ): Promise<string[]> {
+    const { engineOf, redact } = this.#options;
+    const read = turnsReaderOf(record, engineOf(record));
+    if (!read) return [];
+    const page = await turnsOf(directory, read, transcriptRange);
+    if (page.turns.length === 0) return [];
+    const { title, text } = transcriptOf(page, redact, answer);
+    return section(title, '', [text]);
   }
 
   async #text(
@@ -171,12 +193,16 @@ async function cleaned(text: string, redact: Redact): Promise<string[]> {
   return (await redactLong(text, redact)).map(visibleText);
 }
 
-function filesOf({ files, total = 0, note }: Changes): string {
+function filesOf(
+  { files = [], total = 0, note }: Changes,
+  redact: Redact
+): string {
+  const clean = files.map((file) => ({ ...file, path: redact(file.path) }));
   return [
     `## Changes (${total} files)`,
     '',
-    ...fileLines(files ?? [], total),
-    ...(note === undefined ? [] : ['', markdownLine(note, 2000)]),
+    ...fileLines(clean, total),
+    ...(note === undefined ? [] : ['', markdownLine(redact(note), 2000)]),
     '',
     ''
   ].join('\n');

@@ -114,6 +114,16 @@ test('a page of huge texts ends early, and says that there are more', async () =
   expect(older.more).toBe(false);
 });
 
+test('no more of a long output is read than asked for', async () => {
+  output([say('first')], 'x'.repeat(100_000), [say('last')]);
+  expect(await wordsOf({ limit: 9, bytesAtMost: 50_000 })).toEqual([
+    ...['last', true]
+  ]);
+  expect(await wordsOf({ limit: 9, bytesAtMost: 500_000 })).toEqual([
+    ...['first', 'last', false]
+  ]);
+});
+
 test('an output that is missing or a link has no turns', async () => {
   expect(await page({ limit: 9 })).toEqual({ turns: [], more: false });
   output([say('one')]);

@@ -28,6 +28,8 @@ export interface TurnRange {
   /** Only turns with this number or a larger one: what came since. */
   from?: number | undefined;
   limit: number;
+  /** Bytes of the output that are read at most, to find them. */
+  bytesAtMost?: number;
 }
 
 export interface TurnPage {
@@ -57,7 +59,7 @@ export function turnsReaderOf(
 export async function turnsOf(
   directory: string,
   read: ReadTurns,
-  { before = Infinity, from = 0, limit }: TurnRange
+  { before = Infinity, from = 0, limit, bytesAtMost = Infinity }: TurnRange
 ): Promise<TurnPage> {
   const descriptor = openOutput(join(directory, 'stdout'));
   if (descriptor === undefined) return { turns: [], more: false };
@@ -69,6 +71,7 @@ export async function turnsOf(
     let turnAt = end - turnBytes;
     for (const line of linesBack(descriptor, end, maximumLineBytes)) {
       if (line.start + line.bytes < from) break;
+      if (end - line.start > bytesAtMost) return page.whole(true);
       // A turn takes at least one byte, so that numbers are unique.
       const turns = turnsIn(line.text, read).slice(0, line.bytes);
       for (let index = turns.length - 1; index >= 0; index -= 1) {
