@@ -11,6 +11,7 @@ import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
 import {
   count,
   type Fields,
+  innerMessage,
   isRecord,
   record,
   shortLine,
@@ -18,6 +19,7 @@ import {
   tokens
 } from './shared/json-fields.ts';
 import { failedAgain } from './shared/retries.ts';
+import { codexTurns } from './turns/codex-turns.ts';
 
 /** OpenAI Codex CLI. Reads AGENTS.md from the working directory by itself. */
 export default {
@@ -92,6 +94,8 @@ export default {
         return reply;
     }
   },
+
+  turns: codexTurns,
 
   failure: codeOfText,
 
@@ -216,16 +220,6 @@ const CODES: [RegExp, FailureCode][] = [
   [/stream disconnected|error sending request|connection/i, 'network'],
   [/network error|waiting for network|dns error/i, 'network']
 ];
-
-/** The message inside an error that quotes the provider's JSON. */
-function innerMessage(message: string): string {
-  try {
-    const { error }: Fields = record(JSON.parse(message));
-    return text(record(error).message) || message;
-  } catch {
-    return message;
-  }
-}
 
 function withProgress(reply: Reply, said: string): Reply {
   const progress = shortLine(said);

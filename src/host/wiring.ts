@@ -67,7 +67,8 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     known ??= identityOf(paths);
     return known;
   };
-  const pages = new AgentPages({ store, identity, redact });
+  const engineOf = (record: RunRecord) => readerOf(record, registry);
+  const pages = new AgentPages({ store, identity, redact, engineOf });
   const processes = createProcesses(distDirectory());
   const journal = new Journal(paths.journal, paths.heads, redact);
   const runJournal = new RunJournal(store, journal);
@@ -75,7 +76,6 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const { workspace } = config;
   const repositories = createRepositories();
   const workerStore = new WorkerStore(paths, processes);
-  const engineOf = (record: RunRecord) => readerOf(record, registry);
   const changeTracker = new ChangeTracker({
     repositories,
     store,

@@ -17,6 +17,7 @@ import { addWait } from '../commands/agents/wait.ts';
 import { addWatch } from '../commands/agents/watch.ts';
 import { addApply } from '../commands/changes/apply.ts';
 import { addDiff } from '../commands/changes/diff.ts';
+import { addReport } from '../commands/report/report.ts';
 import { emptyFlag, isBlank } from '../commands/serve/served-flags.ts';
 import {
   addMcpHelp,
@@ -59,6 +60,7 @@ export function createProgram(): Command {
   addStatuslineHelp(program);
   program.commandsGroup('History and record:');
   addLog(program);
+  addReport(program);
   addClean(program);
   addRecord(program);
   program.commandsGroup('Setup and status:');

@@ -212,7 +212,7 @@ test('an API keeps its own errors, and only known members of its reply', async (
 
 test('the failure codes match the contract', () => {
   const contract = readFileSync(
-    join(import.meta.dirname, '../../../plugin/plugin.ts'),
+    join(import.meta.dirname, '../../../plugin/reply.ts'),
     'utf8'
   );
   const union = /export type FailureCode =([^;]*);/.exec(contract)?.[1] ?? '';

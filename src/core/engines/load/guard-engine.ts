@@ -35,7 +35,8 @@ function guardProgram(engine: CliEngine, guard: Guard): CliEngine {
       'stdin',
       'tools',
       'read',
-      'readError'
+      'readError',
+      'turns'
     ]),
     ...(connect && { connect: guardConnect(connect, guard) }),
     ...(env && { env: guard.functionsOf(env, ['set', 'named'], 'env') }),
@@ -187,7 +188,7 @@ class Guard {
   }
 
   fault(name: Member, problem: string): EngineFault {
-    const readsOutput = ['read', 'readError', 'failure', 'generate'];
+    const readsOutput = ['read', 'readError', 'turns', 'failure', 'generate'];
     const code = readsOutput.includes(name) ? 'bad_output' : 'spawn_failed';
     return new EngineFault(this.#name, name, problem, code);
   }
