@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
+import { withAsking } from '../../../answers/asks.ts';
 import { reportPage } from '../../../answers/report/report-page.ts';
 import { noteRead } from '../../../core/runs/run-store.ts';
 import type { Host } from '../../../host/host.ts';
-import { describeOutcome, withAsking } from '../../output/agents.ts';
+import { describeOutcome } from '../../output/agents.ts';
 import { print, report } from '../../output/output.ts';
 import { agentAt } from '../changes/diff.ts';
 import {

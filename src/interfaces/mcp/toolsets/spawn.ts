@@ -27,10 +27,7 @@ import {
   timeout
 } from './shapes.ts';
 
-const prompt = z
-  .string()
-  .min(1)
-  .describe('The whole task: all it sees');
+const prompt = z.string().min(1).describe('The whole task: all it sees');
 const requestId = z
   .string()
   .min(1)
