@@ -178,7 +178,7 @@ describe('before anything goes', () => {
     ['--older-than 30', 'Give a number and a unit: 30d, 12h'],
     ['--max-size 2', 'Give a number and a unit: 2GB'],
     ['--keep some', 'Give a whole number'],
-    ['00000001 --keep 1', 'Agents that are named are removed whatever']
+    ['00000001 --keep 1', 'Agents given by id are removed whatever']
   ])('%s is refused', async (flags, words) => {
     agents(1);
     const { code, stderr } = await clean(...flags.split(' '), '--yes');

@@ -108,7 +108,7 @@ test('an agent whose folder is removed is reported as started, and not awaited',
     {
       agent_id: id,
       status: 'failed',
-      error: expect.stringContaining('It was started')
+      error: expect.stringContaining('Its folder was removed')
     }
   ]);
   stage.letGo();
