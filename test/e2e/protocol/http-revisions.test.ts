@@ -307,6 +307,20 @@ test('clients of all revisions are served side by side', async () => {
     expect(list).toMatchObject({ running: expect.any(Array) });
 });
 
+test('clients of all revisions have names of their own in a council', async () => {
+  const older = await rawClient(server);
+  const alice = { agent_name: 'alice' };
+  await call('start_council', { ...alice, request: 'Which?' }, { client: 'a' });
+  const joined = JSON.stringify([
+    await call('join_council', alice, { client: 'b' }),
+    await older.call('join_council', alice),
+    await call('join_council', alice, { client: 'a' })
+  ]);
+  expect(joined).toContain('alice#2');
+  expect(joined).toContain('alice#3');
+  expect(joined).not.toContain('alice#4');
+});
+
 test('clients beyond the number of sessions are refused while the others are active', async () => {
   const small = createTempWorkspace();
   small.write('.trouperc.json', '{ "http": { "sessions": 1 } }');

@@ -3,6 +3,7 @@ import type {
   RequestId,
   ServerCapabilities
 } from '@modelcontextprotocol/sdk/types.js';
+import { logProblem } from '../../../host/log.ts';
 import { version } from '../../../host/package.ts';
 import type { Answer, Bridged, Exchange, Params } from './bridge.ts';
 import type { Caller, ClientInfo } from './caller.ts';
@@ -69,8 +70,8 @@ export class ModernServer {
       const bridged = await this.#answer(request, exchange);
       return bridged && { status: 200, ...bridged };
     } catch (error) {
-      if (!(error instanceof ModernError)) throw error;
-      const { code, message, status, data } = error;
+      const { code, message, status, data } =
+        error instanceof ModernError ? error : unexpected(error);
       const details = data === undefined ? {} : { data };
       return {
         status,
@@ -91,7 +92,9 @@ export class ModernServer {
     }
     const isListening = method === 'subscriptions/listen';
     if (!isListening && !passedOn.includes(method)) throw unknownMethod();
-    const scope = JSON.stringify([client.name, method, params.name]);
+    const { name } = params;
+    const named = typeof name === 'string' ? name : '';
+    const scope = JSON.stringify([client.name, method, named]);
     const input = inputIn(params, capabilities, scope);
     const caller = await this.#options.callerOf(client);
     const release = caller.hold();
@@ -197,6 +200,15 @@ type ErrorOf = Extract<Answer, { error: unknown }>['error'];
 function modernError(error: ErrorOf): ErrorOf {
   if (error.code === -32601) throw unknownMethod();
   return error.code === -32002 ? { ...error, code: -32602 } : error;
+}
+
+function unexpected(error: unknown): ModernError {
+  logProblem(error);
+  return new ModernError(
+    -32603,
+    'Something went wrong inside troupe. Look at the server log (stderr).',
+    500
+  );
 }
 
 function unknownMethod(): ModernError {
