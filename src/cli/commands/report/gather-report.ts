@@ -54,8 +54,15 @@ export async function gatherReport(host: Host, run: Run): Promise<ReportData> {
     status,
     summary: summaryOf(run).map((fact) => redact(fact)),
     facts: Object.fromEntries(facts),
-    prompt: await textIn(directory, 'prompt.txt', redact),
-    answer: outcome && (await textIn(directory, outcome.result_file, redact)),
+    prompt: await textIn(directory, 'prompt.txt', record.prompt_chars, redact),
+    answer:
+      outcome &&
+      (await textIn(
+        directory,
+        outcome.result_file,
+        outcome.result_chars,
+        redact
+      )),
     error: errorOf(run, redact),
     denials: (outcome?.denials ?? []).map((denial) => redact(denial)),
     turns: await turnsIn(host, run, directory),
@@ -118,13 +125,14 @@ function errorOf({ outcome }: Run, redact: Redact): ReportData['error'] {
 async function textIn(
   directory: string,
   name: string,
+  chars: number,
   redact: Redact
 ): Promise<ReportText | undefined> {
   const path = ownFile(directory, name);
   if (path === undefined) return undefined;
   // More than is shown, to recognize secrets that span a cut.
   const reach = endChars + longestSecret;
-  const { head, tail, totalChars } = await readEnds(path, reach, reach);
+  const { head, tail, totalChars } = await readEnds(path, reach, reach, chars);
   if (totalChars <= 2 * endChars) {
     const whole = await redactLong(head + tail, redact);
     return { head: whole.join(''), tail: '', charsLeftOut: 0 };
