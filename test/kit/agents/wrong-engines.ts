@@ -15,13 +15,13 @@ export const wrongPrograms: [string, object, string, RegExp][] = [
     'a member that is misspelled',
     { idleTimoutSeconds: 5 },
     'misspells no member',
-    /is idleTimeoutSeconds meant/
+    /did you mean idleTimeoutSeconds/
   ],
   [
     'a member within another that is misspelled',
     { env: { keeps: ['X'] } },
     'misspells no member',
-    /is env\.keep meant/
+    /did you mean env\.keep/
   ],
   ['an instance', { mine: new Instance() }, 'is plain data', /right\.mine/],
   [
