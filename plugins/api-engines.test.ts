@@ -144,7 +144,7 @@ test('gemini: a blocked prompt is reported as refused content', async () => {
       failure: {
         code: 'content_refused',
         message:
-          'Google blocked the prompt (SAFETY). Put it differently, or use another engine.'
+          'Google blocked the prompt (SAFETY). Rephrase the prompt, or use another engine.'
       }
     });
 });

@@ -77,7 +77,8 @@ function failureOf(reason: string): Failure | undefined {
     case 'refusal':
       return {
         code: 'content_refused',
-        message: 'The model refused. Put it differently, or use another engine.'
+        message:
+          'The model refused. Rephrase the prompt, or use another engine.'
       };
     case 'max_tokens':
       return {

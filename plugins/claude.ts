@@ -24,6 +24,7 @@ import {
   toolCall
 } from './shared/json-fields.ts';
 import { parsedSettings } from './shared/user-settings.ts';
+import { claudeTurns } from './turns/claude-turns.ts';
 
 type Environment = NonNullable<CliEngine['env']>;
 
@@ -108,6 +109,8 @@ export default {
     if (line.type === 'user') return readToolResult(reply, line);
     return line.type === 'result' ? readResult(reply, line) : reply;
   },
+
+  turns: claudeTurns,
 
   failure: codeOfText,
 

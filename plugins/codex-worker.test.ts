@@ -75,6 +75,72 @@ describe('a connection', () => {
   });
 });
 
+describe('a run that asks', () => {
+  const asking: EngineRequest = { ...request, access: 'write', asks: true };
+  const bridge: McpServer = {
+    ...server,
+    name: 'troupe-ask',
+    command: '/my node',
+    args: ['/bridge.cjs', "/its 'folder'"],
+    env: {},
+    tools: ['ask_coordinator']
+  };
+  const connected = (changes: Partial<EngineRequest> = {}) =>
+    codex.connect(bridge, '/private', {
+      ...surroundings,
+      inTerminal: false,
+      request: { ...asking, ...changes }
+    });
+
+  test('has a trusted hook, whose paths are variables', () => {
+    const { args, env } = connected();
+    expect(env).toEqual({
+      TROUPE_ASK_NODE: '/my node',
+      TROUPE_ASK_BRIDGE: '/bridge.cjs',
+      TROUPE_ASK_FOLDER: "/its 'folder'"
+    });
+    const hook = args.find((word) => word.startsWith('hooks.Permission'));
+    expect(hook).not.toContain('folder');
+    // What Codex 0.169.0 lists for this hook.
+    expect(args).toContain(
+      `hooks.state={"/<session-flags>/config.toml:permission_request:0:0"={"enabled"=true,"trusted_hash"="sha256:e5ec0bb635ea00cdbb7a5576308c6426ee548b7ac45a7694c9976ccd5c2ddad0"}}`
+    );
+  });
+
+  test('has no other way to a permission than the hook', () => {
+    const { args } = connected();
+    expect(args).toContain('features.hooks=true');
+    expect(args).toContain('features.request_permissions_tool=false');
+    expect(args.join()).toContain('auto_review.policy=');
+    expect(codex.args(asking)).toContain('--approve-for-me');
+    expect(codex.args(asking)).not.toContain('-s');
+  });
+
+  test.each([
+    ['/tmp/home/asks', {}],
+    ['/var/x/asks', { TMPDIR: '/var/x/' }]
+  ])('cannot write to its asks in %s', (folder, environment) => {
+    const args = (at: string) =>
+      codex
+        .connect({ ...bridge, args: ['/bridge.cjs', at] }, '/private', {
+          ...surroundings,
+          inTerminal: false,
+          environment,
+          request: asking
+        })
+        .args.join();
+    expect(args(folder)).toContain('exclude_slash_tmp=true');
+    expect(args(folder)).toContain('exclude_tmpdir_env_var=true');
+    expect(args('/home/me/asks')).not.toContain('exclude');
+  });
+
+  test('only has questions with full access', () => {
+    const { args, env } = connected({ access: 'full' });
+    expect(args.join()).not.toContain('hooks');
+    expect(env).toEqual({});
+  });
+});
+
 describe('in a terminal', () => {
   const { interactive } = codex;
 

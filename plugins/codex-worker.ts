@@ -6,14 +6,18 @@ import type {
   Surroundings
 } from '../src/plugin/plugin.ts';
 import { briefedPrompt, briefsByPrompt } from './shared/brief.ts';
+import { askingConnection } from './shared/codex-asks.ts';
+import { tomlList, tomlString, tomlTable } from './shared/toml.ts';
 
 /** Sets a key of config.toml for one start. */
 export function setting(name: string, value: string): string[] {
   return ['-c', `${name}=${tomlString(value)}`];
 }
 
-export function sandbox({ access }: EngineRequest): string[] {
+export function sandbox({ access, asks }: EngineRequest): string[] {
   if (access === 'full') return ['--dangerously-bypass-approvals-and-sandbox'];
+  // Without this flag, Codex asks for nothing; with it, it may write.
+  if (asks) return ['--approve-for-me'];
   return ['-s', access === 'write' ? 'workspace-write' : 'read-only'];
 }
 
@@ -26,21 +30,33 @@ export function connect(
   _directory: string,
   surroundings: Surroundings
 ): Connection {
-  const approve = table({ approval_mode: tomlString('approve') });
-  const entry = table({
+  const { request, environment } = surroundings;
+  if (!request.asks || request.access === 'full')
+    return connection(server, surroundings);
+  const asking = askingConnection(server, request.cwd, environment);
+  const { args, env } = connection(asking.server, surroundings);
+  return { args: [...asking.args, ...args], env: { ...env, ...asking.env } };
+}
+
+function connection(
+  server: McpServer,
+  surroundings: Surroundings
+): Connection & Required<Pick<Connection, 'env'>> {
+  const approve = tomlTable({ approval_mode: tomlString('approve') });
+  const entry = tomlTable({
     command: tomlString(server.command),
-    args: list(server.args),
+    args: tomlList(server.args),
     // Passed by name: every user of the machine can read arguments.
-    env_vars: list(Object.keys(server.env)),
+    env_vars: tomlList([...Object.keys(server.env), ...kept(surroundings)]),
     enabled: 'true',
     // Otherwise Codex starts without the server, and the model lacks tools.
     required: 'true',
     startup_timeout_sec: '60',
     tool_timeout_sec: String(server.callSeconds),
-    enabled_tools: list(server.tools),
+    enabled_tools: tomlList(server.tools),
     disabled_tools: '[]',
     default_tools_approval_mode: tomlString('approve'),
-    tools: table(
+    tools: tomlTable(
       Object.fromEntries(server.tools.map((tool) => [tool, approve]))
     )
   });
@@ -51,6 +67,11 @@ export function connect(
     ],
     env: server.env
   };
+}
+
+/** A run that asks has a server that reads the configuration of Codex. */
+function kept({ request }: Surroundings): string[] {
+  return request.asks ? ['CODEX_HOME'] : [];
 }
 
 /** No person can answer its questions. */
@@ -68,7 +89,7 @@ export const interactive = {
         : []),
       // Otherwise Codex asks whether the directory is trusted.
       '-c',
-      `projects=${table({ [cwd]: table({ trust_level: tomlString('trusted') }) })}`,
+      `projects=${tomlTable({ [cwd]: tomlTable({ trust_level: tomlString('trusted') }) })}`,
       ...['-c', 'check_for_update_on_startup=false'],
       // Codex counts shown tooltips in the user's configuration.
       ...['-c', 'tui.show_tooltips=false'],
@@ -84,7 +105,7 @@ export const interactive = {
  */
 function keyProvider({ environment, request }: Surroundings): string[] {
   if (!environment.CODEX_API_KEY) return [];
-  const entry = table({
+  const entry = tomlTable({
     name: tomlString('OpenAI'),
     base_url: tomlString(request.baseUrl ?? 'https://api.openai.com/v1'),
     env_key: tomlString('CODEX_API_KEY'),
@@ -94,21 +115,4 @@ function keyProvider({ environment, request }: Surroundings): string[] {
     ...setting('model_provider', 'troupe'),
     ...['-c', `model_providers.troupe=${entry}`]
   ];
-}
-
-function table(members: Record<string, string>): string {
-  const pairs = Object.entries(members).map(
-    ([name, value]) => `${tomlString(name)}=${value}`
-  );
-  return `{${pairs.join(',')}}`;
-}
-
-function list(values: string[]): string {
-  return `[${values.map(tomlString).join(',')}]`;
-}
-
-/** JSON's escapes are valid in TOML, except for DEL and lone surrogates. */
-function tomlString(value: string): string {
-  const wellFormed = Buffer.from(value).toString();
-  return JSON.stringify(wellFormed).replaceAll('\u007f', '\\u007f');
 }

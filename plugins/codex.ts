@@ -11,6 +11,7 @@ import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
 import {
   count,
   type Fields,
+  innerMessage,
   isRecord,
   record,
   shortLine,
@@ -18,6 +19,7 @@ import {
   tokens
 } from './shared/json-fields.ts';
 import { failedAgain } from './shared/retries.ts';
+import { codexTurns } from './turns/codex-turns.ts';
 
 /** OpenAI Codex CLI. Reads AGENTS.md from the working directory by itself. */
 export default {
@@ -93,8 +95,12 @@ export default {
     }
   },
 
+  turns: codexTurns,
+
   failure: codeOfText,
 
+  // While it asks, Codex has no sandbox in which it can only read.
+  asks: { access: ['write', 'full'], edits: [], reads: [] },
   connect,
   interactive,
 
@@ -197,7 +203,7 @@ function codeOfText(said: string): FailureCode | undefined {
 const CODES: [RegExp, FailureCode][] = [
   [/missing bearer|not logged in|run `?codex login/i, 'not_logged_in'],
   [/missing environment variable|sign in with chatgpt/i, 'not_logged_in'],
-  [/no rollout found/i, 'spawn_failed'],
+  [/no rollout found|required mcp servers failed/i, 'spawn_failed'],
   [/not inside a trusted directory/i, 'permission_denied'],
   [/budget reached/i, 'budget'],
   [/quota|usage limit|billing|out of credits|status:? 402\b/i, 'quota'],
@@ -214,16 +220,6 @@ const CODES: [RegExp, FailureCode][] = [
   [/stream disconnected|error sending request|connection/i, 'network'],
   [/network error|waiting for network|dns error/i, 'network']
 ];
-
-/** The message inside an error that quotes the provider's JSON. */
-function innerMessage(message: string): string {
-  try {
-    const { error }: Fields = record(JSON.parse(message));
-    return text(record(error).message) || message;
-  } catch {
-    return message;
-  }
-}
 
 function withProgress(reply: Reply, said: string): Reply {
   const progress = shortLine(said);

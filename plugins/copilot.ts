@@ -14,6 +14,7 @@ import {
   toolCall
 } from './shared/json-fields.ts';
 import { failedAgain } from './shared/retries.ts';
+import { copilotTurns } from './turns/copilot-turns.ts';
 
 /**
  * GitHub Copilot CLI. Reads AGENTS.md, CLAUDE.md and GEMINI.md from its
@@ -85,6 +86,8 @@ export default {
     },
     read: readUsageRecord
   },
+
+  turns: copilotTurns,
 
   failure: codeOfText,
 

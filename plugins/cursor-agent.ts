@@ -16,6 +16,7 @@ import {
   tokens,
   toolCall
 } from './shared/json-fields.ts';
+import { cursorAgentTurns } from './turns/cursor-agent-turns.ts';
 
 /**
  * Cursor's command line. Reads AGENTS.md, CLAUDE.md and .cursor/rules by
@@ -68,6 +69,8 @@ export default {
         return reply;
     }
   },
+
+  turns: cursorAgentTurns,
 
   failure: codeOfText,
 

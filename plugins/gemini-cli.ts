@@ -12,6 +12,7 @@ import {
   toolCall
 } from './shared/json-fields.ts';
 import { failedAgain, waits } from './shared/retries.ts';
+import { geminiCliTurns } from './turns/gemini-cli-turns.ts';
 
 const cloud = ['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_*'];
 
@@ -114,6 +115,8 @@ export default {
     const progress = shortLine(`retry ${attempt} after ${why.message}`);
     return { ...failedAgain(reply, why), progress };
   },
+
+  turns: geminiCliTurns,
 
   failure: codeOfText,
 

@@ -126,7 +126,7 @@ function failureOf(finish: FinishReason | undefined): Failure | undefined {
 const ofContent = /SAFETY|RECITATION|BLOCKLIST|PROHIBITED|SPII|LANGUAGE/;
 
 function refused(what: string): Failure {
-  const message = `${what} Put it differently, or use another engine.`;
+  const message = `${what} Rephrase the prompt, or use another engine.`;
   return { code: 'content_refused', message };
 }
 

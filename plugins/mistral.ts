@@ -182,7 +182,7 @@ function failureOf(finish: string): Failure | undefined {
   return /filter/.test(finish)
     ? {
         code: 'content_refused',
-        message: `${cut} Put it differently, or use another engine.`
+        message: `${cut} Rephrase the prompt, or use another engine.`
       }
     : { code: 'provider_error', message: `${cut} Spawn it again.` };
 }

@@ -76,7 +76,7 @@ function manifest() {
     version: about.version,
     description: summary,
     long_description:
-      'Agents are your own installed programs (Claude Code, Codex, Copilot CLI, Gemini CLI, Cursor) with their own logins, and models by API with your keys. They work in the folder that you choose, with full access unless told otherwise; everything asked and answered is in `logs/IAC.md` there.',
+      'Agents are your own installed programs (Claude Code, Codex, Copilot CLI, Gemini CLI, Cursor) with their own logins, and models by API with your keys. They work in the folder that you choose, with full access by default; all prompts and answers are in `logs/IAC.md` there.',
     author: { name: 'the troupe contributors' },
     license: about.license,
     keywords: about.keywords,

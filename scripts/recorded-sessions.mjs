@@ -30,8 +30,10 @@ export const sessions = [
     directory: ({ stage }) => makeProject(stage),
     steps: [
       { type: 'troupe init' },
+      { when: /For which projects.*\n(.*\n)+.*confirm/, keys: ['Enter'] },
       { when: /Which clients.*\n(.*\n)+.*confirm/, keys: ['Enter'] },
       { when: /What may agents do.*\n(.*\n)+.*confirm/, keys: ['Enter'] },
+      { when: /What else may.*\n(.*\n)+.*confirm/, keys: ['Enter'] },
       { when: /Write these .*\n.*Yes/, keys: ['Enter'] },
       { when: /Try it now\?.*\n(.*\n)+.*confirm/, keys: ['Enter'] }
     ]

@@ -41,16 +41,18 @@ if (isCheck) {
 }
 
 async function currentPages() {
-  const { schema, names, programs, toolsets, engines } = await fromSources(`
+  const sources = await fromSources(`
     import { z } from 'zod';
     import { optionalEngines } from './plugins/index.ts';
     import { createCouncil } from './src/cli/commands/serve/server-commands.ts';
     import { createProgram } from './src/cli/entry/program.ts';
     import { overridesOf } from './src/config/overrides.ts';
     import { configSchema } from './src/config/schema.ts';
+    import { outputDocuments } from './src/cli/json/output-schema.ts';
 
     export const schema = z.toJSONSchema(configSchema(), { io: 'input' });
     export const programs = [createProgram(), createCouncil()];
+    export const documents = Object.keys(outputDocuments);
     export const engines = optionalEngines.map(({ name }) => name);
     export const toolsets = schema.properties.toolsets.items.enum
       .filter((name) => name !== 'worker' && name !== 'all');
@@ -72,8 +74,9 @@ async function currentPages() {
     note('variable', overridesOf({ forSquads: true }, variables, {}));
     note('flag', overridesOf(every, {}, {}));
   `);
+  const { schema, names, programs, documents, toolsets, engines } = sources;
   return {
-    'command-line.md': commandLinePage(programs),
+    'command-line.md': commandLinePage(programs, documents),
     'configuration.md': configurationPage(schema, names),
     'tools.md': toolsPage(await servedBy(toolsets, engines))
   };

@@ -26,7 +26,7 @@ function sectionOf(folder, ids) {
   const words = wordsOf(folder, ids);
   if (words === '')
     throw new Error(
-      `${name} has no terms to tell: ask for them, or do without`
+      `${name} has no terms to list: ask for them, or do without`
     );
   return `== ${name} ${version}: ${license}\n\n${words}\n\n`;
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -50,6 +50,8 @@ export class Script {
 
   readonly #print: ScriptParts['print'];
   readonly #ask: ScriptParts['ask'];
+  /** Commands so far; the id of the current one. */
+  #calls = 0;
 
   constructor({ access, report, print, ask }: ScriptParts) {
     this.#ask = ask;
@@ -62,7 +64,17 @@ export class Script {
   async perform(line: string): Promise<void> {
     const command = this.#commandIn(line);
     if (command) {
-      this.#report({ type: 'progress', text: line.trim().slice(0, 120) });
+      this.#calls += 1;
+      const said = line.trim();
+      const [name = ''] = said.split(/\s/, 1);
+      const input = said.slice(name.length).trimStart();
+      this.#report({
+        type: 'progress',
+        text: said.slice(0, 120),
+        call: `${this.#calls}`,
+        name,
+        input
+      });
       await command();
     } else if (line.trim() !== '')
       this.said.push(`(would work on: ${line.trim()})`);
@@ -100,16 +112,26 @@ export class Script {
     if (!this.#ask) return `access is ${this.#access}`;
     const answer = await this.#ask('permission', { tool_name: tool, input });
     if (answer?.behavior === 'allow') return undefined;
-    return String(answer?.message ?? 'nobody could be asked');
+    return String(answer?.message ?? 'it could not be asked for');
   }
 
   /** Asks for a command as for a shell, and runs nothing. */
   async #permit(command: string): Promise<void> {
     const isAllowed = this.#access === 'full';
     const why = await this.#refusal('Shell', { command }, isAllowed);
-    this.said.push(
-      why === undefined ? `allowed ${command}` : `(refused ${command}: ${why})`
-    );
+    if (why === undefined) this.#end(`allowed ${command}`);
+    else this.#end(`(refused ${command}: ${why})`, true);
+  }
+
+  /** Adds the result of a command to the answer and to the output. */
+  #end(text: string, isError = false): void {
+    this.said.push(text);
+    this.#report({
+      type: 'result',
+      call: `${this.#calls}`,
+      text,
+      ...(isError && { isError })
+    });
   }
 
   async #question(rest: string): Promise<void> {
@@ -118,11 +140,9 @@ export class Script {
       question,
       ...(options.length > 0 ? { options } : {})
     });
-    this.said.push(
-      answer?.answer === undefined
-        ? `(no answer to: ${question})`
-        : `${question} ${answer.answer} (${answer.by})`
-    );
+    if (answer?.answer === undefined)
+      this.#end(`(no answer to: ${question})`, true);
+    else this.#end(`${question} ${answer.answer} (${answer.by})`);
   }
 
   async #write(rest: string): Promise<void> {
@@ -130,20 +150,23 @@ export class Script {
     const input = { file_path: path };
     const why = await this.#refusal('Write', input, this.#access !== 'read');
     if (why !== undefined) {
-      this.said.push(`(refused to write ${path}: ${why})`);
+      this.#end(`(refused to write ${path}: ${why})`, true);
       return;
     }
     const target = resolve(path);
+    const after = `${words.join(' ')}\n`;
+    const change = existsSync(target) ? 'changed' : 'added';
     mkdirSync(dirname(target), { recursive: true });
-    writeFileSync(target, `${words.join(' ')}\n`);
-    this.#report({ type: 'edit', text: target });
-    this.said.push(`wrote ${path}`);
+    writeFileSync(target, after);
+    const call = `${this.#calls}`;
+    this.#report({ type: 'edit', text: target, call, change, after });
+    this.#end(`wrote ${path}`);
   }
 }
 
 function fail(rest: string): never {
   const [code = '', ...words] = rest.split(' ');
-  throw new ScriptFailure(code, words.join(' ') || 'told to fail');
+  throw new ScriptFailure(code, words.join(' ') || 'failed as scripted');
 }
 
 function leaveChild(daemon: boolean): void {

@@ -7,6 +7,7 @@ import type {
   Reply
 } from '../../src/plugin/plugin.ts';
 import { reportingEdits, withEdits } from '../shared/edits.ts';
+import { rehearsalTurns } from '../turns/rehearsal-turns.ts';
 
 const here = import.meta.dirname;
 const agent = programIn('rehearsal-agent.cjs');
@@ -69,7 +70,8 @@ export default {
       default:
         return reply;
     }
-  }
+  },
+  turns: rehearsalTurns
 } satisfies CliEngine;
 
 /** The path of a built program, from source or from the bundle. */

@@ -75,3 +75,13 @@ export function toolCall(name: unknown, input: unknown): string {
   const detail = descriptive.map((field) => text(fields[field])).find(Boolean);
   return shortLine(detail ? `${text(name)}: ${detail}` : text(name));
 }
+
+/** The message inside an error that quotes the provider's JSON. */
+export function innerMessage(message: string): string {
+  try {
+    const { error }: Fields = record(JSON.parse(message));
+    return text(record(error).message) || message;
+  } catch {
+    return message;
+  }
+}

@@ -133,7 +133,7 @@ function failureOfStatus(
         ? {
             code: 'content_refused',
             message:
-              'A content filter stopped the answer. Put it differently, or use another engine.'
+              'A content filter stopped the answer. Rephrase the prompt, or use another engine.'
           }
         : {
             code: 'output_limit',

@@ -1,4 +1,4 @@
-import { code, prose, table, warning } from './markdown.mjs';
+import { code, listed, prose, table, warning } from './markdown.mjs';
 
 const start = `# Reference: command line
 
@@ -7,8 +7,11 @@ ${warning}
 Every command with its arguments and flags, as in \`troupe help COMMAND\`. What the commands do, their exit codes and what \`--json\` prints: [command line](../guides/command-line.md).
 `;
 
-/** @param programs of commander, each with its commands */
-export function commandLinePage(programs) {
+/**
+ * @param programs of commander, each with its commands
+ * @param documents names of what commands print with `--json`
+ */
+export function commandLinePage(programs, documents) {
   const parts = programs.flatMap((program) =>
     program.commands
       .filter(({ _hidden: isHidden }) => !isHidden)
@@ -16,7 +19,8 @@ export function commandLinePage(programs) {
       .filter((command) => command.commands.length === 0)
       .map((command) => commandPart(command, program.name()))
   );
-  return [start, ...parts].join('\n');
+  const output = `With \`--json\`, a command prints one of the documents that \`$defs\` of \`troupe-output.schema.json\` defines: ${listed(documents)}.\n`;
+  return [start, output, ...parts].join('\n');
 }
 
 function commandPart(command, program) {

@@ -73,7 +73,9 @@ function extrasOf(folder) {
   return withServer(folder, ['--toolsets', 'all'], async (ask) => ({
     prompts: (await ask('prompts/list')).prompts,
     resources: (await ask('resources/list')).resources,
-    templates: (await ask('resources/templates/list')).resourceTemplates
+    templates: (await ask('resources/templates/list')).resourceTemplates,
+    roles: (await ask('tools/call', { name: 'list_roles', arguments: {} }))
+      .structuredContent.roles
   }));
 }
 

@@ -1,7 +1,7 @@
 import { defaultOf, typeOf } from './json-type.mjs';
 import { code, listed, prose, table, warning } from './markdown.mjs';
 
-const start = `# Reference: tools, resources and prompts
+const start = `# Reference: tools, prompts, resources and roles
 
 ${warning}
 
@@ -12,14 +12,20 @@ Every description and parameter, as a server sends them. How the tools are used,
 
 /**
  * @param toolsets each toolset with its name and its tools
- * @param extras prompts and resources
+ * @param extras prompts, resources and built-in roles
  */
 export function toolsPage({ toolsets, extras }) {
   const parts = toolsets.flatMap(({ name, tools }) => [
     `## Toolset ${code(name)}\n`,
     ...(name === 'spawn' ? spawnParts(tools) : tools.map(toolPart))
   ]);
-  return [start, ...parts, promptPart(extras), resourcePart(extras)].join('\n');
+  return [
+    start,
+    ...parts,
+    promptPart(extras),
+    resourcePart(extras),
+    rolePart(extras)
+  ].join('\n');
 }
 
 /** Joins the spawn tools of a kind of engine: their parameters are equal. */
@@ -108,6 +114,14 @@ function resourcePart({ resources, templates }) {
     prose(description ?? '')
   ]);
   return `## Resources\n\nWith the toolsets whose agents they show.\n\n${table(['Resource', 'Type', 'What it is'], rows)}\n`;
+}
+
+function rolePart({ roles }) {
+  const rows = roles.map(({ id, description }) => [
+    code(id),
+    prose(description)
+  ]);
+  return `## Built-in roles\n\nFor [squads](../guides/squads.md#roles) and workers, as \`list_roles\` returns them.\n\n${table(['Role', 'Description'], rows)}\n`;
 }
 
 function promptPart({ prompts }) {

@@ -1,7 +1,7 @@
 import type { Asks, OpenAsk } from '../core/asks/answers/asks.ts';
 import { type Ask, type AskAnswer, waitedMs } from '../core/asks/ask.ts';
 import type { Run } from '../core/runs/run.ts';
-import { visibleText } from '../core/text.ts';
+import { terminalLine, visibleText } from '../core/text.ts';
 import type { Facts, Put } from './budget.ts';
 import { ofAgent } from './read-output.ts';
 import { linePart } from './truncate.ts';
@@ -35,6 +35,18 @@ export function askFacts({ ask, record }: OpenAsk, put: Put): Facts {
   };
 }
 
+/** An ask on one line, which has to be cut. */
+export function askLine({ ask }: Pick<OpenAsk, 'ask'>): string {
+  const { ask_id, tool } = ask;
+  return terminalLine(`${ask_id} ${tool}: ${subjectOf({ ask })}`);
+}
+
+/** What is asked for: a command, a path, an address or a question. */
+export function subjectOf({ ask }: Pick<OpenAsk, 'ask'>): string {
+  const [text = ''] = Object.values(ask.subject);
+  return text;
+}
+
 /** What the caller that has answered an ask gets. */
 export function answeredFacts({
   ask,
@@ -48,12 +60,14 @@ export function answeredFacts({
   return { ask_id, agent_id, status: 'answered' as const, waited_seconds };
 }
 
-/** A run as lists show it: `asking` while it waits for an answer. */
+/** A run as callers see it: `asking` while it waits for an answer. */
 export function withAsking(
   run: Run,
   { asks }: { asks: Pick<Asks, 'isAsking'> }
 ): Run {
-  return asks.isAsking(run.record) ? { ...run, status: 'asking' } : run;
+  return !run.outcome && asks.isAsking(run.record)
+    ? { ...run, status: 'asking' }
+    : run;
 }
 
 function secondsOf(milliseconds: number): number {

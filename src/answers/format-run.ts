@@ -138,8 +138,10 @@ function reportActive(run: Run, tracker: RunTracker): Facts {
     ...(progress ? { ...ofAgent, progress } : {}),
     message:
       status === 'queued'
-        ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free place; it starts by itself.`
-        : `Still running.${doing}`
+        ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free slot; it starts by itself.`
+        : status === 'asking'
+          ? `Waiting for an answer to what it asks.${doing}`
+          : `Still running.${doing}`
   };
 }
 

@@ -132,7 +132,7 @@ const badStart =
   "The chat's first turn failed or was stopped: it may not know its role. For a new chat, leave chatId out.";
 
 function otherChat(asked: string): string {
-  return `It did not go on in the chat "${asked}": chatId is another one, where it may not know its role. For a new chat, leave chatId out.`;
+  return `It did not continue the chat "${asked}": chatId is another one, where it may not know its role. For a new chat, leave chatId out.`;
 }
 
 /** The text of a file, verbatim. A cut text comes with size and path. */

@@ -213,7 +213,7 @@ test('files in place of directories do no harm', async () => {
   workspace.write('.config', 'a file');
   expect(await load()).toMatchObject({ file: undefined });
   const file = workspace.write('file', '');
-  expect(await faultOf({ workspace: file })).toMatch(/is no directory/);
+  expect(await faultOf({ workspace: file })).toMatch(/is not a directory/);
   expect(await faultOf({ workspace: '/nowhere' })).toMatch(/does not exist/);
 });
 

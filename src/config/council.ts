@@ -20,10 +20,10 @@ export const councilSchema = lazy(() => {
         .min(1)
         .optional()
         .describe(
-          "The council's file, relative to the workspace. It goes before `scope`."
+          "The council's file, relative to the workspace. It overrides `scope`."
         )
     })
-    .describe('Where the council is kept that agents share.');
+    .describe('Where the shared council is kept.');
 });
 
 type CouncilConfig = z.output<ReturnType<typeof councilSchema>>;

@@ -45,8 +45,12 @@ const unreadable: [
     (file) => symlinkSync(file, file),
     'it is a link that leads nowhere'
   ],
-  ['a directory', (file) => mkdirSync(file), 'it is no regular file'],
-  ['a pipe', (file) => execFileSync('mkfifo', [file]), 'it is no regular file'],
+  ['a directory', (file) => mkdirSync(file), 'it is not a regular file'],
+  [
+    'a pipe',
+    (file) => execFileSync('mkfifo', [file]),
+    'it is not a regular file'
+  ],
   [
     'a file of which we may know only the name',
     (file) => writeFileSync(file, '', { mode: 0 }),

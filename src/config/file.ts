@@ -130,12 +130,12 @@ function whyUnreadable(file: string, error: unknown): string {
   const code = errnoOf(error);
   switch (code) {
     case 'ENOENT':
-      return isThere(file) ? nowhere : `it is not there (${code})`;
+      return isThere(file) ? nowhere : `it does not exist (${code})`;
     case 'ELOOP':
       return nowhere;
     case 'EISDIR':
     case undefined:
-      return 'it is no regular file';
+      return 'it is not a regular file';
     case 'EACCES':
     case 'EPERM':
       return `its permissions keep it from being read (${code})`;
@@ -188,7 +188,7 @@ async function contentOf(file: string, text: string): Promise<unknown> {
   const loaders = new Map(Object.entries(defaultLoaders));
   const extension = extname(file);
   const load = loaders.get(extension || 'noExt');
-  if (!load) throw new Error(`${extension} is no form of a configuration`);
+  if (!load) throw new Error(`${extension} is not a format of configurations`);
   // Some editors write a byte order mark, which JSON parsers refuse.
   const plain = text.replace(/^\uFEFF/, '');
   const value: unknown = await load(file, plain);

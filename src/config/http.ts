@@ -8,11 +8,11 @@ export const httpSchema = lazy(() => {
   const hostName = z
     .string()
     .regex(/^(\[[0-9a-f:.]+\]|\w[\w.-]{0,251}\w|\w)$/i, {
-      error: 'is no host name: give it without scheme, port and path'
+      error: 'is not a host name: give it without scheme, port and path'
     });
 
   const origin = z.string().regex(/^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+$/i, {
-    error: 'is no origin, such as https://app.example'
+    error: 'is not an origin, such as https://app.example'
   });
 
   const defaults = defaultConfig().http;
@@ -31,23 +31,23 @@ export const httpSchema = lazy(() => {
         .max(10_080)
         .default(defaults.idleMinutes)
         .describe(
-          'A session ends after so long without a call or an open stream.'
+          'A session ends after this time without a call or an open stream.'
         ),
       bodyMegabytes: z
         .number()
         .positive()
         .max(64)
         .default(defaults.bodyMegabytes)
-        .describe('The longest message of a client.'),
+        .describe('The largest message of a client.'),
       allowedHosts: z
         .array(hostName)
         .default(defaults.allowedHosts)
-        .describe('`Host` names beside those of this machine, without port.'),
+        .describe('`Host` names besides those of this machine, without port.'),
       allowedOrigins: z
         .array(origin)
         .default(defaults.allowedOrigins)
         .describe(
-          "Values of `Origin` beside the server's own, such as `https://board.example`."
+          "Values of `Origin` besides the server's own, such as `https://board.example`."
         )
     })
     .describe('How `troupe mcp --http` treats its clients.');

@@ -21,7 +21,7 @@ export const orchestratorSchema = lazy(() => {
         .min(1)
         .default(defaults.engine)
         .describe(
-          'What a worker runs on when neither the call nor its role says.'
+          'The engine of a worker when neither the call nor its role names one.'
         ),
       restart: z
         .enum(['never', 'on-crash'])
@@ -33,7 +33,7 @@ export const orchestratorSchema = lazy(() => {
         .enum(['requeue', 'fail'])
         .default(defaults.runningTask)
         .describe(
-          'The task that it was at then: `requeue` gives it again, `fail` ends it as `error`.'
+          'The task that was running then: `requeue` gives it again, `fail` ends it as `error`.'
         ),
       stalledAfterSeconds: seconds
         .default(defaults.stalledAfterSeconds)
@@ -43,16 +43,14 @@ export const orchestratorSchema = lazy(() => {
         .describe('A new worker must have asked for work within this time.'),
       heartbeatSeconds: seconds
         .default(defaults.heartbeatSeconds)
-        .describe('How often a worker shows that it lives.'),
+        .describe('How often a worker reports that it is alive.'),
       keepFailedPane: z
         .boolean()
         .default(defaults.keepFailedPane)
-        .describe(
-          'Leaves the pane of a worker that failed, for you to look at.'
-        )
+        .describe('Keeps the pane of a failed worker open for you to inspect.')
     })
     .describe(
-      'How workers run, which stay and get their tasks from a queue. It does not switch the toolset on.'
+      'How workers run: agents that stay and take tasks from a queue. It does not switch the toolset on.'
     );
 });
 

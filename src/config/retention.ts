@@ -12,30 +12,30 @@ export const retentionSchema = lazy(() => {
         .number()
         .min(0)
         .optional()
-        .describe('Agents that ended so many days ago, or more, are removed.'),
+        .describe(
+          'Agents that ended this many days ago or earlier are removed.'
+        ),
       keep: z
         .number()
         .int()
         .min(0)
         .optional()
         .describe(
-          'So many of those that ended last stay in any case. Alone: all others go.'
+          'This many of the agents that ended last are always kept. Alone: all others are removed.'
         ),
       megabytes: z
         .number()
         .min(0)
         .optional()
         .describe(
-          'The oldest are removed until the folders of all agents hold no more.'
+          'The oldest are removed until the folders of all agents are no larger.'
         ),
       automatic: z
         .boolean()
         .default(defaults.automatic)
-        .describe(
-          '`true`: servers do so by themselves, at their start and every hour.'
-        )
+        .describe('`true`: servers do this at their start and every hour.')
     })
-    .describe('What `troupe clean` removes when no flag says so.');
+    .describe('What `troupe clean` removes without flags.');
 });
 
 const dayMs = 86_400_000;

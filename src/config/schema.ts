@@ -36,18 +36,18 @@ const engineSchema = lazy(() => {
       idleTimeoutSeconds: seconds
         .optional()
         .describe(
-          'An agent without output for so long is stopped. `0`: never. Default: 600; of APIs, never.'
+          'An agent without output for this long is stopped. `0`: never. Default: 600; for APIs: never.'
         ),
       retrySeconds: seconds
         .optional()
         .describe(
-          'After so long of failures in a row, one more ends the run. `0`: none does.'
+          'After failures in a row for this long, the next one ends the run. `0`: never.'
         ),
       baseUrl: z
         .url({ protocol: /^https?$/ })
         // The address appears in errors and arguments, which show no secrets.
         .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), {
-          error: 'An address holds no user name or password'
+          error: 'An address must not contain a user name or password'
         })
         .optional()
         .describe('Another address of the provider.'),
@@ -65,14 +65,14 @@ const engineSchema = lazy(() => {
         .array(
           z
             .string()
-            .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is no name of a variable')
+            .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'is not a variable name')
             .refine((name) => !name.startsWith('TROUPE_'), {
               error: 'is a variable of troupe itself'
             })
         )
         .optional()
         .describe(
-          "Names of variables handed on from the server's environment, such as a gateway's key."
+          "Names of variables passed on from the server's environment, such as a gateway's key."
         ),
       maxConcurrent: z
         .number()
@@ -80,7 +80,7 @@ const engineSchema = lazy(() => {
         .min(1)
         .optional()
         .describe(
-          'Agents of this engine at work at once in the workspace. Default: no limit of its own.'
+          'How many agents of this engine may run at once in the workspace. Default: no separate limit.'
         )
     })
     .describe('Settings of one engine. Naming one switches it on.');
@@ -160,7 +160,7 @@ const asksSchema = lazy(() => {
       deny: z
         .array(askRule)
         .default([])
-        .describe('Permissions that are refused. They come before `allow`.')
+        .describe('Permissions that are refused. They override `allow`.')
     })
     .describe('Answers permissions that agents ask for, without a person.');
 });
@@ -212,12 +212,12 @@ export const configSchema = lazy(() => {
     maxConcurrent: count
       .default(defaults.maxConcurrent)
       .describe(
-        'Agents that are programs at work at once in the workspace; more are queued.'
+        'How many agents that are programs may run at once in the workspace; more are queued.'
       ),
     maxConcurrentApi: count
       .default(defaults.maxConcurrentApi)
       .describe(
-        'Agents of an API at work at once in the workspace; more are queued.'
+        'How many agents of APIs may run at once in the workspace; more are queued.'
       ),
     maxSpawnsPerMinute: z
       .number()
@@ -225,7 +225,7 @@ export const configSchema = lazy(() => {
       .min(0)
       .default(defaults.maxSpawnsPerMinute)
       .describe(
-        'Agents started within a minute in the workspace, a tenth of them by agents. `0`: no limit.'
+        'How many agents may be started per minute in the workspace, a tenth of them by agents. `0`: no limit.'
       ),
     prices: z
       .record(
@@ -240,7 +240,7 @@ export const configSchema = lazy(() => {
       )
       .default({})
       .describe(
-        'US dollars per million tokens, by model. They come before the published prices.'
+        'US dollars per million tokens, by model. They override the published prices.'
       ),
     maxDepth: count
       .default(defaults.maxDepth)
@@ -257,13 +257,13 @@ export const configSchema = lazy(() => {
       .number()
       .positive()
       .default(defaults.outputLimitMegabytes)
-      .describe('An agent that puts out more is stopped.'),
+      .describe('An agent with more output is stopped.'),
     diskLimitMegabytes: z
       .number()
       .min(0)
       .default(defaults.diskLimitMegabytes)
       .describe(
-        'Above so much in the folders of all agents, none is started. `0`: no limit.'
+        'No agent is started while the folders of all agents hold more. `0`: no limit.'
       ),
     retention: retentionSchema().prefault({}),
     rolesDirectory: z

@@ -65,7 +65,7 @@ export const squadSchema = lazy(() => {
         .default(defaults.sequentialDelayMs)
         .describe('Milliseconds between two members that take turns.'),
       templateVariables: z
-        .array(z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a variable'))
+        .array(z.string().regex(/^[A-Za-z_]\w*$/, 'is not a variable name'))
         .default(defaults.templateVariables)
         .describe(
           'Names of variables that templates may use and their programs get.'

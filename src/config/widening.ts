@@ -291,5 +291,7 @@ function asksWidening(asks: unknown): Widening[] {
   if (!isObject(asks) || !Array.isArray(asks.allow)) return [];
   if (asks.allow.length === 0) return [];
   const rules = asks.allow.map((rule) => JSON.stringify(rule)).join(', ');
-  return [widening('asks.allow', `allows what matches ${rules}, unasked`)];
+  return [
+    widening('asks.allow', `allows what matches ${rules}, without asking`)
+  ];
 }

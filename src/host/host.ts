@@ -125,9 +125,10 @@ export class Host {
     return this.#live?.refresh();
   }
 
-  /** Why a changed configuration does not count, if it does not. */
-  get configNotice(): string | undefined {
-    return this.#live?.notice;
+  /** Why a changed configuration does not count: one sentence or none. */
+  get configNotices(): string[] {
+    const notice = this.#live?.notice;
+    return notice === undefined ? [] : [notice];
   }
 
   /** Keeps the workspace's runs, workers and views up to date until `close`. */

@@ -47,7 +47,7 @@ const stale = 'what logs/ says may be out of date';
 const disks: Record<string, string> = {
   ENOSPC: `The disk is full (ENOSPC): ${stale}. Free some space.`,
   EDQUOT: `Your quota on the disk is used up (EDQUOT): ${stale}. Free some space.`,
-  EROFS: `The disk is read-only (EROFS): ${stale}. Mount it writable, or look on.`
+  EROFS: `The disk is read-only (EROFS): ${stale}. Mount it writable.`
 };
 
 /** The text of a problem; a TypeError is a bug, so its stack is included. */

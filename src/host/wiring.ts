@@ -67,7 +67,8 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
     known ??= identityOf(paths);
     return known;
   };
-  const pages = new AgentPages({ store, identity, redact });
+  const engineOf = (record: RunRecord) => readerOf(record, registry);
+  const pages = new AgentPages({ store, identity, redact, engineOf });
   const processes = createProcesses(distDirectory());
   const journal = new Journal(paths.journal, paths.heads, redact);
   const runJournal = new RunJournal(store, journal);
@@ -75,7 +76,6 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
   const { workspace } = config;
   const repositories = createRepositories();
   const workerStore = new WorkerStore(paths, processes);
-  const engineOf = (record: RunRecord) => readerOf(record, registry);
   const changeTracker = new ChangeTracker({
     repositories,
     store,
@@ -243,7 +243,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
         pinnedTemplates: config.trust.pinnedTemplates
       };
     },
-    unknownRoleHint: 'Call list_roles for the ids there are.',
+    unknownRoleHint: 'Call list_roles for the ids.',
     squads: new SquadStore(paths.record),
     admission,
     spawn: (request) => spawner.spawn(request)

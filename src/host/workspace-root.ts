@@ -16,7 +16,7 @@ export function workspaceOf(
   if (!stats?.isDirectory())
     throw new HostError(
       'config_invalid',
-      `The workspace ${path} ${stats ? 'is no directory' : 'does not exist'}.`,
+      `The workspace ${path} ${stats ? 'is not a directory' : 'does not exist'}.`,
       'Give an existing directory with --workspace.'
     );
   return realpathSync(path);
@@ -29,7 +29,7 @@ function currentDirectory(): string {
     throw new HostError(
       'config_invalid',
       'The current directory is gone.',
-      'Change into one that is there, or give --workspace with a whole path.'
+      'Change into one that exists, or give --workspace with an absolute path.'
     );
   }
 }

@@ -2,49 +2,17 @@
  * The plugin contract, types only. A plugin's default export is an engine: it
  * describes how a prompt becomes a reply, and the host does the rest.
  */
+import type { FailureCode, Reply } from './reply.ts';
+import type { Exchange, Turn } from './turn.ts';
+
+export type { Failure, FailureCode, Reply, Usage } from './reply.ts';
+export type { Edit, Exchange, Turn } from './turn.ts';
 
 /** What an agent may do: read, change files, or anything the user may do. */
 export type Access = 'read' | 'write' | 'full';
 
 /** `enforced` by the engine (sandbox, tool list), or only `asked` for. */
 export type Enforcement = 'enforced' | 'asked';
-
-/** Why a run failed; a closed list (docs/reference/errors.md). */
-export type FailureCode =
-  | 'not_installed'
-  | 'not_logged_in'
-  | 'auth'
-  | 'quota'
-  | 'budget'
-  | 'rate_limited'
-  | 'model_not_found'
-  | 'permission_denied'
-  | 'context_too_long'
-  | 'network'
-  | 'provider_error'
-  | 'content_refused'
-  | 'bad_output'
-  | 'output_limit'
-  | 'storage_full'
-  | 'session_busy'
-  | 'timeout'
-  | 'idle_timeout'
-  | 'canceled'
-  | 'interrupted'
-  | 'spawn_failed';
-
-export interface Failure {
-  code: FailureCode;
-  /** One sentence, which may quote the engine. */
-  message: string;
-}
-
-/** Tokens as the provider counted them. */
-export interface Usage {
-  prompt_tokens: number;
-  completion_tokens: number;
-  total_tokens: number;
-}
 
 /** One run, as the host requests it from an engine. */
 export interface EngineRequest {
@@ -65,45 +33,6 @@ export interface EngineRequest {
   asRoot: boolean;
   /** True for a run that asks for what its access does not allow. */
   asks?: true;
-}
-
-/** The reply so far. `read` folds events into it; the last is the answer. */
-export interface Reply {
-  /** The final text; empty until the engine has reported one. */
-  text: string;
-  /** True once the engine's own terminal event was seen. */
-  finished: boolean;
-  failure?: Failure;
-  sessionId?: string;
-  model?: string;
-  usage?: Usage;
-  /** `session`: the numbers count the whole session, not this run alone. */
-  usageScope?: 'run' | 'session';
-  /** The part of `usage.prompt_tokens` that the provider had cached. */
-  cachedTokens?: number;
-  /** US dollars, as the engine reports them. Never a guess. */
-  costUsd?: number;
-  /** What the engine is doing now, in one line. */
-  progress?: string;
-  /**
-   * The consecutive failures after which the engine retries. Remove it with the
-   * first event that shows progress. The host ends a run that only fails (see
-   * `retrySeconds`), and at once a run that would wait beyond its time limit.
-   */
-  retrying?: { times: number; why: Failure; waitSeconds?: number };
-  /** Actions that the engine did not take because it lacked permission. */
-  denials?: string[];
-  /**
-   * Files that the engine reports to have changed with its own tools, absolute
-   * or relative to its directory. An engine that reports them sets this at its
-   * first event, even if empty. If they are all and the engine has finished,
-   * the host lists no other files as changed by the agent.
-   */
-  edits?: {
-    paths: string[];
-    /** False once a tool ran that changes files unreported, such as a shell. */
-    isAll: boolean;
-  };
 }
 
 interface EngineBasics {
@@ -173,6 +102,13 @@ export interface CliEngine extends EngineBasics {
    * ended is never read from stderr.
    */
   readError?: (reply: Reply, line: string) => Reply;
+  /**
+   * What one JSON line of stdout adds to the transcript, in order. Pure; never
+   * throws; `[]` for lines that add nothing, and for the end of the run, which
+   * is in the reply. What is streamed and then repeated as a whole is given
+   * once.
+   */
+  turns?: (event: unknown) => Turn[];
   /** The program's log of a session in JSON lines, read only for tokens. */
   usageLog?: {
     /** An absolute path; undefined for an invalid session id. Pure. */
@@ -305,17 +241,11 @@ export interface ApiRequest {
   model: string;
   systemPrompt?: string;
   /** Earlier turns of this conversation, oldest first. */
-  turns: Turn[];
+  turns: Exchange[];
   /** Another address of the provider, for proxies and tests. */
   baseUrl?: string;
   /** False if the user's settings state that the address cannot stream. */
   stream: boolean;
-}
-
-/** A prompt and its whole answer. */
-export interface Turn {
-  prompt: string;
-  answer: string;
 }
 
 /** What the host gives an API engine for one call. */

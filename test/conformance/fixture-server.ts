@@ -5,6 +5,7 @@ import {
   serveHttp
 } from '../../src/index.ts';
 import type { TempWorkspace } from '../kit/workspaces/temp-workspace.ts';
+import { inputTools } from './fixture-inputs.ts';
 import { servePrompts } from './fixture-prompts.ts';
 import { serveResources } from './fixture-resources.ts';
 import { fixtureTools } from './fixture-tools.ts';
@@ -20,7 +21,7 @@ export async function startFixture(
   const server = await serveHttp(host, {
     address: '127.0.0.1:0',
     token,
-    tools: fixtureTools,
+    tools: [...fixtureTools, ...inputTools],
     capabilities: {
       prompts: {},
       completions: {},

@@ -108,11 +108,13 @@ for (const [name, way] of [
 }
 
 judged(
-  'a client that asks for a later protocol first gets on with this one',
+  'a client that asks for the revision, or wants one of them, is served by it',
   async () => {
-    const era = ['--protocol-era', 'auto'];
-    const asked = ['tools/call', '--tool-name', 'list', ...era];
-    for (const way of [overStdio, overHttp]) {
+    for (const [era, way] of ['auto', 'modern', 'legacy'].flatMap((era) =>
+      [overStdio, overHttp].map((way) => [era, way] as const)
+    )) {
+      const asked = ['tools/call', '--tool-name', 'list'];
+      asked.push('--protocol-era', era);
       const { result } = await inspected(way, ...asked);
       expect(result).toMatchObject({ structuredContent: { running: [] } });
     }

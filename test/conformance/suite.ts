@@ -18,10 +18,14 @@ export interface SuiteVerdict {
   failed: string[];
 }
 
+/** The revisions of the protocol that the suite has requirements of. */
+export type Revision = '2025-11-25' | '2026-07-28';
+
 /** Runs all that a revision of the protocol requires, and what is new in it. */
 export async function runSuite(
   server: { url: string; token: string },
   home: string,
+  revision: Revision,
   expectedFailures?: string
 ): Promise<SuiteVerdict> {
   const results = mkdtempSync(join(home, 'results-'));
@@ -31,7 +35,7 @@ export async function runSuite(
       'conformance',
       [
         ...['server', '--url', forwarder.url, '-o', results],
-        ...['--requirements', '2025-11-25'],
+        ...['--requirements', revision],
         ...(expectedFailures ? ['--expected-failures', expectedFailures] : [])
       ],
       { cwd: home, home }

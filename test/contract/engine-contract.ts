@@ -19,6 +19,7 @@ import { memberChecks } from './members.ts';
 import { outputChecks } from './output.ts';
 import { recordedChecks } from './recorded.ts';
 import { startChecks } from './start.ts';
+import { turnChecks } from './turns.ts';
 import { workerChecks } from './worker.ts';
 
 export type { ApiFixture, CliFixture, Expected } from './check.ts';
@@ -62,7 +63,8 @@ function checksOf(engine: Engine, fixtures: Fixture[]): Check[] {
       ? [
           ...startChecks(engine),
           ...workerChecks(engine),
-          ...outputChecks(engine, fixtures.filter(isOfProgram))
+          ...outputChecks(engine, fixtures.filter(isOfProgram)),
+          ...turnChecks(engine, fixtures.filter(isOfProgram))
         ]
       : apiChecks(engine, fixtures.filter(isOfApi))),
     ...recordedChecks(engine, fixtures)

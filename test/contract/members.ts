@@ -20,7 +20,7 @@ export function memberChecks(engine: Engine): Check[] {
             assert.equal(
               meant,
               undefined,
-              `${path}${own} is no member of the contract: is ${path}${meant} meant?`
+              `${path}${own} is not a member of the contract: did you mean ${path}${meant}?`
             );
           }
       }

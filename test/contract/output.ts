@@ -151,7 +151,7 @@ export function verdictOf(engine: Engine, fixture: CliFixture): Verdict {
   });
 }
 
-function isSuccess(engine: CliEngine, fixture: CliFixture): boolean {
+export function isSuccess(engine: CliEngine, fixture: CliFixture): boolean {
   return verdictOf(engine, fixture).status === 'completed';
 }
 
@@ -188,7 +188,7 @@ function frozenFold(
   }, first);
 }
 
-function eventIn(line: string): unknown {
+export function eventIn(line: string): unknown {
   try {
     const event: unknown = JSON.parse(line);
     return typeof event === 'object' && event !== null ? event : undefined;
@@ -202,17 +202,20 @@ function assertReadable(
   all: CliFixture[],
   seed: number
 ): void {
-  const dice = diceFrom(seed);
-  const fixture = pick(all, dice) ?? { case: 'none', stdout: '' };
-  const events = Array.from({ length: 5 }, () => JSON.stringify(json(dice, 3)));
-  const output = spoil(fixture.stdout, dice).output.toString();
-  const stdout = `${events.join('\n')}\n${output}`;
-  const { failure } = replyOf(engine, { ...fixture, stdout });
+  const stdout = spoiledEvents(all, diceFrom(seed));
+  const { failure } = replyOf(engine, { case: 'spoiled', stdout });
   assert.doesNotMatch(
     failure?.message ?? '',
     /is at fault: read/,
-    `seed ${seed}, from ${fixture.case}: ${failure?.message}`
+    `seed ${seed}: ${failure?.message}`
   );
+}
+
+/** Made-up events, and a recording with a few things wrong with it. */
+export function spoiledEvents(all: CliFixture[], dice: Dice): string {
+  const stdout = pick(all, dice)?.stdout ?? '';
+  const events = Array.from({ length: 5 }, () => JSON.stringify(json(dice, 3)));
+  return `${events.join('\n')}\n${spoil(stdout, dice).output.toString()}`;
 }
 
 /** Any JSON, with the names that events are fond of. */

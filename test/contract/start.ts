@@ -98,7 +98,7 @@ export function startChecks(engine: CliEngine): Check[] {
     ...(engine.takesSessionId
       ? [
           {
-            title: 'gives a new session the id that it is told',
+            title: 'gives a new session the id of the request',
             run: () => assertReaches(engine, 'newSessionId', marked('new'))
           }
         ]

@@ -68,7 +68,7 @@ test.each([
   ],
   ['How many agents run at once?', 'docs/guides/limits.md', ''],
   ['How do I give each agent a worktree?', 'docs/guides/isolation.md', ''],
-  ['Which roles are there?', 'docs/guides/squads.md', 'built-in-roles'],
+  ['Which roles are there?', 'docs/reference/tools.md', 'built-in-roles'],
   [
     'Where is everything stored?',
     'docs/internals/durability.md',

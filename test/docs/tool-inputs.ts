@@ -37,7 +37,7 @@ export async function inputJudge(
       const { error } = schema.safeParse(JSON.parse(input));
       return error && z.prettifyError(error);
     } catch {
-      return 'its input is no JSON';
+      return 'its input is not JSON';
     }
   };
 }

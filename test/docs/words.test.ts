@@ -1,5 +1,15 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync } from 'rolldown/utils';
 import { expect, test } from 'vitest';
-import { documentAt, documents, rowsIn } from '../kit/judges/documents.ts';
+import {
+  documentAt,
+  documents,
+  markdownBelow,
+  packageRoot,
+  rowsIn
+} from '../kit/judges/documents.ts';
+import { literalsIn, shownTexts } from './shown-texts.ts';
 import { markersIn, proseOf, wordCount } from './words.ts';
 
 /** Written by `npm run reference`. */
@@ -9,6 +19,17 @@ const generated = ['tools', 'configuration', 'command-line'].map(
 const shipped = documents().filter(
   ({ path }) => path === 'README.md' || path.startsWith('docs/')
 );
+/** The files outside docs/ that users, contributors and models read. */
+const others = [
+  ...documents().filter(
+    (page) => !shipped.some(({ path }) => path === page.path)
+  ),
+  ...['agents', 'prompts'].flatMap(markdownBelow).map(documentAt),
+  documentAt('logs/README.md'),
+  ...readdirSync(join(packageRoot, 'templates')).map((name) =>
+    documentAt(join('templates', name))
+  )
+].filter(({ path }) => path !== 'CHANGELOG.md');
 const written = shipped.filter(({ path }) => !generated.includes(path));
 
 test('README and the written pages of docs/ have fewer than 40,000 words', () => {
@@ -27,9 +48,11 @@ test('README and the written pages of docs/ have fewer than 40,000 words', () =>
   );
 });
 
-test('the pages, the changelog and the descriptions of tools are plain English', () => {
+test.each([
   // The generated page of tools holds every description.
-  const pages = [...shipped, documentAt('CHANGELOG.md')];
+  ['docs/ with README and changelog', [...shipped, documentAt('CHANGELOG.md')]],
+  ['roles, prompts, examples and the other pages', others]
+])('%s have less than one marker word in 1,000', (_, pages) => {
   const found = pages.flatMap(({ path, text }) =>
     markersIn(proseOf({ text })).map((word) => ({ path, word }))
   );
@@ -42,7 +65,7 @@ test('the pages, the changelog and the descriptions of tools are plain English',
 });
 
 test('no page has the marker words more than twice', () => {
-  const often = shipped.flatMap(({ path, text }) => {
+  const often = [...shipped, ...others].flatMap(({ path, text }) => {
     const found = markersIn(proseOf({ text }));
     return found.length > 2 ? [`${path}: ${found.join(', ')}`] : [];
   });
@@ -53,4 +76,19 @@ test('marker words are found in prose and in tables, not in code', () => {
   const text = 'Mend it, `tell`.\n\n| A | B |\n|---|---|\n| x | nobody |\n';
   expect(rowsIn(text)).toHaveLength(1);
   expect(markersIn(proseOf({ text }))).toEqual(['mend', 'nobody']);
+});
+
+test('no text that a user or a model is shown has a marker word', () => {
+  const texts = shownTexts();
+  expect(texts.length).toBeGreaterThan(1_000);
+  const found = texts.flatMap(({ path, text }) =>
+    markersIn(text).map((word) => `${path}: ${word} in "${text}"`)
+  );
+  expect(found).toEqual([]);
+});
+
+test('the texts of a file are its literals, with … for expressions', () => {
+  const source = "f('a b', `c ${d('e')} f`, /g/); // 'h'";
+  const { program } = parseSync('x.ts', source);
+  expect(literalsIn(program)).toEqual(['a b', 'c … f', 'e']);
 });

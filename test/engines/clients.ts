@@ -88,7 +88,7 @@ export const plainCodexClient: Client = {
   args: (model) => [...codexClient.args(model), '-c', 'model="some-model"']
 };
 
-const copilotClient: Client = {
+export const copilotClient: Client = {
   title: 'copilot',
   cli: copilot,
   nameOf: (tool) => `agents-${tool}`,

@@ -71,7 +71,7 @@ for (const client of [codexClient, claudeClient])
         expect(inner).toMatchObject({ depth: 2, parent: outer.agent_id });
         const told = JSON.stringify(model.requests.map(({ body }) => body));
         expect(told).toContain('depth_limit');
-        expect(told).toContain('2 deep; the limit is 2');
+        expect(told).toContain('at depth 2; the limit is 2');
         expect(told).not.toContain('"Too deep.');
       });
   });

@@ -9,7 +9,7 @@ import { testWith } from './clis.ts';
 const test = testWith(codexClient.cli);
 
 /** `codex exec` refuses a call for which it would have to ask. */
-test('after init, the real codex looks unasked and starts no agent unasked', async () => {
+test('after init, the real codex looks without asking and starts no agent without asking', async () => {
   const stage = await createClientStage(() => [
     mcp('list'),
     mcp('list_roles'),

@@ -75,15 +75,34 @@ function request(id: number, random: Random, options: MessageOptions): Made {
   if (random.next() < 0.1) {
     const method = pick(random, methods);
     const params = mutated(paramsOf(options, random), random);
-    const message = { ...base, method, params };
+    const message = { ...base, method, params: described(params, random) };
     return { message, isLong: false };
   }
   const tool = pick(random, options.tools);
   const params = mutatedCall(tool, random, options);
   return {
-    message: { ...base, method: 'tools/call', params },
+    message: {
+      ...base,
+      method: 'tools/call',
+      params: described(params, random)
+    },
     isLong: waiting.test(tool.name)
   };
+}
+
+/** Some requests describe themselves, as those of revision 2026-07-28 do. */
+function described<Params>(params: Params, random: Random) {
+  if (random.next() < 0.7 || !isPlain(params)) return params;
+  const prefix = 'io.modelcontextprotocol/';
+  const client = pick(random, ['fuzz', 'another', '']);
+  const _meta = {
+    ...Object(params._meta),
+    [`${prefix}protocolVersion`]: '2026-07-28',
+    [`${prefix}clientInfo`]: { name: client, version: '1' },
+    [`${prefix}clientCapabilities`]: {}
+  };
+  const isSpoilt = random.next() < 0.2;
+  return { ...params, _meta: isSpoilt ? mutated(_meta, random) : _meta };
 }
 
 function mutatedCall(

@@ -1,7 +1,8 @@
 /** What the model does, step by step, for one prompt. */
 export type Action =
   | { do: 'say'; text: string }
-  | { do: 'shell'; command: string }
+  /** `escalated`: beyond the sandbox, where there is one. */
+  | { do: 'shell'; command: string; escalated?: true }
   | { do: 'read'; path: string }
   | { do: 'write'; path: string; text: string }
   | { do: 'mcp'; server: string; tool: string; arguments: object }
@@ -68,7 +69,8 @@ export function isToolAction(action: Action): action is ToolAction {
  *
  *     [[say: TEXT]]   [[repeat: COUNT TEXT]]   [[shell: COMMAND]]
  *     [[read: PATH]]  [[write: PATH | TEXT]]   [[mcp: SERVER TOOL JSON]]
- *     [[tool: NAME JSON]]   [[sleep: MS]]   [[hang]]   [[drop: TIMES]]
+ *     [[escalate: COMMAND]]   [[tool: NAME JSON]]
+ *     [[sleep: MS]]   [[hang]]   [[drop: TIMES]]
  *     [[status: CODE TIMES | MESSAGE]]   [[retry-after: CODE SECONDS]]
  *     [[usage: INPUT OUTPUT CACHED]]   [[stop: refusal|max_tokens TIMES]]
  *
@@ -114,6 +116,8 @@ function parse(source: string): Action | undefined {
       return { do: 'say', text: afterWord(rest, 1).repeat(Number(first)) };
     case 'shell':
       return { do: 'shell', command: rest };
+    case 'escalate':
+      return { do: 'shell', command: rest, escalated: true };
     case 'read':
       return { do: 'read', path: rest.trim() };
     case 'write': {

@@ -44,7 +44,7 @@ export function toolCall(action: ToolAction, turn: Turn): ToolCall {
 function directCall(action: ToolAction, turn: Turn): ToolCall {
   switch (action.do) {
     case 'shell':
-      return shell(action.command, turn);
+      return shell(action.command, turn, action.escalated);
     case 'read':
       return shell(`cat ${quoted(action.path)}`, turn);
     case 'write':
@@ -67,10 +67,14 @@ function directCall(action: ToolAction, turn: Turn): ToolCall {
   }
 }
 
-function shell(command: string, turn: Turn): ToolCall {
+function shell(command: string, turn: Turn, escalated = false): ToolCall {
   if (offers(turn, 'exec_command')) {
     // The tool answers "still running" after this long; scripts expect ends.
-    const input = { cmd: command, yield_time_ms: 30_000 };
+    const input = {
+      cmd: command,
+      yield_time_ms: 30_000,
+      ...(escalated ? escalation : {})
+    };
     return { name: 'exec_command', input };
   }
   if (turn.tools.includes('shell_command')) {
@@ -78,6 +82,11 @@ function shell(command: string, turn: Turn): ToolCall {
   }
   return { name: 'shell', input: { command: ['sh', '-c', command] } };
 }
+
+const escalation = {
+  sandbox_permissions: 'require_escalated',
+  justification: 'It is needed.'
+};
 
 function offers(turn: Turn, tool: string): boolean {
   return turn.tools.includes(tool) || turn.tools.includes(CODE_MODE);

@@ -228,7 +228,7 @@ describe('a process below an agent with the mark of another one', () => {
 
   test.each([
     ['no supervisor', () => undefined],
-    ['a supervisor that is no file', () => mkdirSync(join(inner, 'claim'))],
+    ['a supervisor that is not a file', () => mkdirSync(join(inner, 'claim'))],
     ['a supervisor that is starting', () => claimed('')],
     [
       'a supervisor whose pid was used again',

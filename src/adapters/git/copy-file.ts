@@ -50,7 +50,7 @@ export async function copyRegular(
 }
 
 function reasonOf(error: unknown): string | undefined {
-  if (error instanceof NotRegular) return 'it is no regular file';
+  if (error instanceof NotRegular) return 'it is not a regular file';
   switch (errnoOf(error)) {
     case 'ENOENT':
     case 'ENOTDIR':
@@ -58,7 +58,7 @@ function reasonOf(error: unknown): string | undefined {
     case 'ELOOP':
       return 'it is a symbolic link';
     case 'ENXIO': // A socket.
-      return 'it is no regular file';
+      return 'it is not a regular file';
     default:
       throw error;
   }

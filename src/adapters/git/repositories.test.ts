@@ -193,7 +193,7 @@ describe('a comparison leaves out', () => {
     );
     expect(files).toEqual([]);
     expect(unseen).toBe(
-      'Repositories of their own were not looked into: empty/, vendor/lib/.'
+      'Nested repositories were not compared: empty/, vendor/lib/.'
     );
   });
 
@@ -211,7 +211,7 @@ describe('a comparison leaves out', () => {
       writeFileSync(join(inner, 'inner.txt'), 'not committed\n');
     });
     expect(files).toEqual([{ path: 'lib', added: 1, removed: 1 }]);
-    expect(unseen).toBe('Of submodules only their commits were compared.');
+    expect(unseen).toBe('Only the commits of submodules were compared.');
   });
 
   test('files that cannot be read, and reports that', async () => {

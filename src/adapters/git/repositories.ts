@@ -181,10 +181,8 @@ function unseenIn(
 ): string | undefined {
   const parts: string[] = [];
   if (nested.length > 0)
-    parts.push(
-      `Repositories of their own were not looked into: ${few(nested)}.`
-    );
-  if (hasLinks) parts.push('Of submodules only their commits were compared.');
+    parts.push(`Nested repositories were not compared: ${few(nested)}.`);
+  if (hasLinks) parts.push('Only the commits of submodules were compared.');
   if (unreadable.length > 0)
     parts.push(`Files that cannot be read were left out: ${few(unreadable)}.`);
   if (omitted.length > 0) parts.push(`Not used: ${few(omitted)}.`);

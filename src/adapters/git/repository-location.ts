@@ -110,7 +110,7 @@ async function gitDirNamedBy(top: string): Promise<string | undefined> {
   const path = join(top, '.git');
   const stats = await stat(path);
   if (stats.isDirectory()) return path;
-  if (!stats.isFile()) throw new GitError(`${path} is no regular file`);
+  if (!stats.isFile()) throw new GitError(`${path} is not a regular file`);
   const line = firstLine(path);
   return line?.startsWith('gitdir: ')
     ? resolve(top, line.slice('gitdir: '.length))
@@ -130,7 +130,7 @@ async function checkFiles(directory: string, names: string[]): Promise<void> {
       .map(async (path) => {
         const stats = await stat(path).catch(() => undefined);
         if (stats && !stats.isFile())
-          throw new GitError(`${path} is no regular file`);
+          throw new GitError(`${path} is not a regular file`);
       })
   );
 }
@@ -145,7 +145,7 @@ async function checkLocation(
   const realTop = await realpath(top);
   if (above === undefined || (await realpath(above)) !== realTop)
     throw new GitError(
-      `its work tree is ${top}, and its .git lies elsewhere (core.worktree)`
+      `its work tree is ${top}, and its .git is elsewhere (core.worktree)`
     );
   const entry = join(above, '.git');
   if (named === undefined || (await realpath(named)) !== gitDir)

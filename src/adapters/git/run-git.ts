@@ -84,7 +84,7 @@ export function git(args: string[], call: GitCall): Promise<Buffer> {
     child.once('close', (code) => {
       cleanUp();
       if (code === 0) return resolve(Buffer.concat(output));
-      const tooMuch = bytes > maximumBytes ? 'git put out too much' : undefined;
+      const tooMuch = bytes > maximumBytes ? 'git printed too much' : undefined;
       reject(
         new GitError(tooMuch ?? (shortLine(stderr) || `git exited ${code}`))
       );

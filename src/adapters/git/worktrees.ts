@@ -122,7 +122,7 @@ async function checkReadable(
     await git(args, { cwd: origin, signal: limit });
   } catch (error) {
     if (!limit.aborted || signal.aborted) throw error;
-    throw new GitError(`git was not done within ${answerMs / 1000} s`);
+    throw new GitError(`git did not finish within ${answerMs / 1000} s`);
   }
 }
 

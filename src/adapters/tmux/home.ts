@@ -108,8 +108,8 @@ function paneUnknown({ socket, environment }: Home): HostError {
   const { TMUX_PANE: pane } = environment;
   return new HostError(
     'terminal_failed',
-    `Nothing says in which pane troupe was started: TMUX_PANE is ${pane ? `${JSON.stringify(pane.slice(0, 50))}, which is no pane of ${socket}` : 'not set'}.`,
-    'Hand TMUX and TMUX_PANE on to troupe as they are in its pane, or neither: then agents open in a session of their own.'
+    `The pane in which troupe was started is not known: TMUX_PANE is ${pane ? `${JSON.stringify(pane.slice(0, 50))}, which is not a pane of ${socket}` : 'not set'}.`,
+    'Pass TMUX and TMUX_PANE to troupe as they are in its pane, or neither: agents then open in a session of their own.'
   );
 }
 

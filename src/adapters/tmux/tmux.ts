@@ -171,7 +171,7 @@ function noTerminal(error: unknown): PaneRow[] {
 function paneGone({ agentId, paneId }: PaneRef): HostError {
   return new HostError(
     'terminal_failed',
-    `The pane of agent ${agentId} (${paneId}) is gone, or what ran in it has ended.`,
-    'Somebody closed it. Delete the agent and create it again.'
+    `The pane of agent ${agentId} (${paneId}) is gone, or its program has ended.`,
+    'Delete the agent and create it again.'
   );
 }

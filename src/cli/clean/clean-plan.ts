@@ -110,7 +110,7 @@ function named(ids: string[], residents: Resident[], host: Host): Unit[] {
   throw new HostError(
     'invalid_input',
     `Agent ${first.agentId} could not be continued without them: they are turns of one session.`,
-    `Name them all, also ${others}. Nothing was removed.`
+    `Give all of them, also ${others}. Nothing was removed.`
   );
 }
 
@@ -126,17 +126,17 @@ function held({ agentId, because }: Resident, hold: Hold): HostError {
 export function reasonOf(hold: Hold, because: string | undefined): string {
   switch (hold) {
     case 'at_work':
-      return 'it runs, waits for a place, or has just ended';
+      return 'it is running or queued, or has just ended';
     case 'foreign':
-      return `${because} is a link, another account's, or not as troupe makes them`;
+      return `${because} is a link, belongs to another account, or is not as troupe makes it`;
     case 'summons':
       return 'its answer is not in its council yet';
     case 'squad':
       return `another member of ${because} is at work`;
     case 'session':
-      return `agent ${because} goes on in its session`;
+      return `agent ${because} continues its session`;
     case 'worktree':
-      return `its worktree may hold work (${because}); "git worktree remove" takes that away`;
+      return `its worktree may hold work (${because}); remove it with "git worktree remove"`;
     case 'unread':
       return 'its result was not read';
   }

@@ -75,8 +75,8 @@ const stayLabels: Record<Stay, string> = {
   at_work: 'at work',
   foreign: 'that troupe did not make',
   summons: 'awaited by a council',
-  squad: 'with a squad at work',
-  session: 'whose session others go on with',
+  squad: 'with a running squad',
+  session: 'whose session others continue',
   worktree: 'with a worktree',
   unread: 'unread (name them to remove them)',
   retained: 'that the retention keeps'
@@ -204,17 +204,17 @@ export async function showDisk(
         row('agents that others need, or with a worktree', shares.held),
         row(totalOf(limit), shares.agents),
         row('patches of agents that were removed', shares.diffs),
-        row('workers that are over', shares.workers)
+        row('workers that have ended', shares.workers)
       ]
     )
   );
-  report('nothing was removed; say what may go:');
+  report('nothing was removed; choose what to remove:');
   for (const line of ways) report(`  ${line}`);
 }
 
 const ways = [
-  'troupe clean --older-than 30d   what was read and ended longer ago',
-  'troupe clean --keep 20          what was read, but for the newest 20',
+  'troupe clean --older-than 30d   what was read and ended before that',
+  'troupe clean --keep 20          what was read, except the newest 20',
   'troupe clean --max-size 2GB     the oldest that was read, down to 2 GB',
   'troupe clean ID                 one agent, even if it is unread'
 ];

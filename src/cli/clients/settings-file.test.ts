@@ -36,7 +36,7 @@ test.each([
   if (now !== undefined) writeFileSync(file, now);
   const change = { file, before, text: 'ours' };
   expect(() => carryOut(change, workspace.path)).toThrow(
-    `${file} has changed meanwhile.`
+    `${file} has changed since it was read.`
   );
   expect(settingsIn(file, workspace.path)).toBe(now);
 });
@@ -70,10 +70,10 @@ test('a file that could not be written back unchanged is not read', () => {
   writeFileSync(pathOf('latin'), Buffer.from([0x7b, 0xe4, 0x7d]));
   mkdirSync(pathOf('folder'));
   expect(() => settingsIn(pathOf('latin'), workspace.path)).toThrow(
-    'is no UTF-8 text'
+    'is not UTF-8 text'
   );
   expect(() => settingsIn(pathOf('folder'), workspace.path)).toThrow(
-    'is no file'
+    'is not a file'
   );
 });
 

@@ -43,9 +43,9 @@ export function settingsIn(
     if (isLink(file)) throw new Error('is a link that leads nowhere');
     return undefined;
   }
-  if (!statSync(file).isFile()) throw new Error('is no file');
+  if (!statSync(file).isFile()) throw new Error('is not a file');
   const bytes = bytesOf(file);
-  if (!isUtf8(bytes)) throw new Error('is no UTF-8 text');
+  if (!isUtf8(bytes)) throw new Error('is not UTF-8 text');
   return bytes.toString();
 }
 
@@ -111,8 +111,8 @@ export function carryOut(
   if (settingsIn(file, workspace) !== before)
     throw new HostError(
       'invalid_input',
-      `${file} has changed meanwhile.`,
-      'Call it again, to see what would be written now.'
+      `${file} has changed since it was read.`,
+      'Call it again to see what would be written now.'
     );
   try {
     if (text === undefined) remove(file, workspace);
@@ -120,7 +120,8 @@ export function carryOut(
   } catch (error) {
     throw storageError(error, file, {
       full: 'Free some space and call again.',
-      unwritable: 'Check the file and its folder, and who owns them.'
+      unwritable:
+        'Check the permissions and the owner of the file and its folder.'
     });
   }
 }

@@ -106,7 +106,7 @@ function parsed<T>(parse: () => T): T {
     return parse();
   } catch (error) {
     const [reason = ''] = messageOf(error).split('\n');
-    throw new Error(`is no TOML that can be read (${reason})`);
+    throw new Error(`is not valid TOML (${reason})`);
   }
 }
 

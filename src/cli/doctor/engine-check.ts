@@ -237,7 +237,7 @@ function failureStep(
   path: string
 ): string | undefined {
   if (!answer)
-    return `Find out why ${path} does not answer: it was given ${probeLimitMs / 1000} s.`;
+    return `Find out why ${path} does not answer within ${probeLimitMs / 1000} s.`;
   if (answer.exitCode === 0) return undefined;
   return `Find out why ${path} fails: exit code ${answer.exitCode}.`;
 }

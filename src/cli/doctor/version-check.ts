@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { compareReleases } from '../../core/engines/engine-shape.ts';
+import { compareReleases } from '../../core/engines/releases.ts';
 import { plainText, terminalLine } from '../../core/text.ts';
 import type { CliEngine } from '../../plugin/plugin.ts';
 import type { ProbeOutput } from './probe-program.ts';

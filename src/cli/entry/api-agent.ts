@@ -113,7 +113,7 @@ async function engineOf(task: ApiTask): Promise<ApiEngine> {
     : builtin(task.engine);
   if (engine?.kind === 'api' && engine.name === task.engine) return engine;
   const where = task.plugin?.configFile ?? 'troupe itself';
-  throw new Error(`${where} has no API engine "${task.engine}" there any more`);
+  throw new Error(`${where} no longer has the API engine "${task.engine}"`);
 }
 
 function builtin(name: string): Engine | undefined {

@@ -4,7 +4,8 @@
  * that no server of troupe has to live meanwhile.
  *
  * `node ask-bridge.cjs <folder> [hook]`: with `hook` it answers one call of a
- * program's permission hook, which it reads from stdin.
+ * program's permission hook, which it reads from stdin. A refusal of a named
+ * hook event is exit code 2 with the reason on stderr.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -12,8 +13,8 @@ import { thisProcess } from '../../adapters/child-process/process-table.ts';
 import { askFile, askSettingsFile } from '../../core/asks/ask-files.ts';
 import { Asker, type AskSettings } from '../../core/asks/asker.ts';
 import { logProblem } from '../../host/log.ts';
+import { serveEveryRevision } from '../../interfaces/mcp/server/every-revision.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/server/lifecycle.ts';
-import { serve } from '../../interfaces/mcp/server/server.ts';
 import {
   askTools,
   decidePermission
@@ -22,12 +23,19 @@ import { StdioTransport } from '../../interfaces/mcp/transport/stdio-transport.t
 import { setUpServer } from '../process/process-setup.ts';
 
 const instructions =
-  'ask_coordinator asks whoever gave you this task, and waits for the answer.';
+  'ask_coordinator asks the agent or person that gave you this task, and waits for the answer.';
 
-const hookSchema = z.object({
-  toolName: z.string(),
-  toolInput: z.record(z.string(), z.unknown())
-});
+const inputSchema = z.record(z.string(), z.unknown());
+
+/** A hook without a name of its event, or with one. */
+const hookSchema = z.union([
+  z.object({ toolName: z.string(), toolInput: inputSchema }),
+  z.object({
+    hook_event_name: z.string(),
+    tool_name: z.string(),
+    tool_input: inputSchema
+  })
+]);
 
 const stdout = setUpServer(logProblem);
 const directory = process.argv[2] ?? '';
@@ -41,7 +49,7 @@ else serveTools();
 function serveTools(): void {
   const life = liveUntilDisconnect(async () => undefined);
   const tools = askTools(asker, settings);
-  void serve(
+  void serveEveryRevision(
     { life, instructions, offer: async () => ({ tools }) },
     new StdioTransport(process.stdin, stdout)
   );
@@ -52,20 +60,57 @@ async function answerHook(): Promise<void> {
   const gone = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(signal, () => gone.abort());
-  const decision = await readHook()
-    .then(({ tool, input }) =>
-      decidePermission(asker, settings, tool, input, gone.signal)
-    )
-    .catch((problem: unknown) => {
-      logProblem(problem);
-      return { behavior: 'deny', message: 'The ask could not be written.' };
-    });
-  stdout.write(JSON.stringify(decision), () => process.exit(0));
+  const hook = readHook();
+  const decision = hook
+    ? await decidePermission(
+        asker,
+        settings,
+        hook.tool,
+        hook.input,
+        gone.signal
+      ).catch((problem: unknown) => {
+        logProblem(problem);
+        return refused('The ask could not be written.');
+      })
+    : refused('The hook has an input of another form.');
+  const isAllowed = decision.behavior === 'allow';
+  if (hook?.event === undefined || isAllowed) {
+    const answer = hook?.event ? outputOf(hook.event) : decision;
+    await new Promise((resolve) =>
+      stdout.write(JSON.stringify(answer), resolve)
+    );
+  }
+  if (hook && (hook.event === undefined || isAllowed)) process.exit(0);
+  process.stderr.write(String(decision.message), () => process.exit(2));
 }
 
-async function readHook() {
-  const { toolName, toolInput } = hookSchema.parse(
-    JSON.parse(readFileSync(0, 'utf8'))
-  );
-  return { tool: toolName, input: toolInput };
+function refused(message: string): Record<string, unknown> {
+  return { behavior: 'deny', message };
+}
+
+function outputOf(hookEventName: string): object {
+  const decision = { behavior: 'allow' };
+  return { hookSpecificOutput: { hookEventName, decision } };
+}
+
+/** Undefined when stdin has no hook of a known form. */
+function readHook() {
+  const parsed = hookSchema.safeParse(parsedJson(readFileSync(0, 'utf8')));
+  if (!parsed.success) return undefined;
+  const hook = parsed.data;
+  return 'toolName' in hook
+    ? { tool: hook.toolName, input: hook.toolInput, event: undefined }
+    : {
+        tool: hook.tool_name,
+        input: hook.tool_input,
+        event: hook.hook_event_name
+      };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

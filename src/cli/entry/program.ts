@@ -17,6 +17,7 @@ import { addWait } from '../commands/agents/wait.ts';
 import { addWatch } from '../commands/agents/watch.ts';
 import { addApply } from '../commands/changes/apply.ts';
 import { addDiff } from '../commands/changes/diff.ts';
+import { addReport } from '../commands/report/report.ts';
 import { emptyFlag, isBlank } from '../commands/serve/served-flags.ts';
 import {
   addMcpHelp,
@@ -59,11 +60,12 @@ export function createProgram(): Command {
   addCancel(program);
   addNotify(program);
   addStatuslineHelp(program);
-  program.commandsGroup('What happened, and what is left of it:');
+  program.commandsGroup('History and record:');
   addLog(program);
+  addReport(program);
   addClean(program);
   addRecord(program);
-  program.commandsGroup('What there is, and setting it up:');
+  program.commandsGroup('Setup and status:');
   addInit(program);
   addTrust(program);
   addDoctor(program);

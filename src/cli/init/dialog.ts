@@ -5,6 +5,7 @@ import type { JsonFlag } from '../commands/command-options.ts';
 import { colorsFor, print, printWords, report } from '../output/output.ts';
 import { wrappedLines } from '../output/text.ts';
 import { accessLevels, usualLevel } from './access-plan.ts';
+import { type Extra, extraLabels } from './claude-extras.ts';
 import type { EngineHere } from './engines-here.ts';
 import { type ClientPlan, stateOf } from './plan.ts';
 
@@ -16,6 +17,8 @@ export interface SetUpFlags extends JsonFlag {
   remove?: boolean;
   /** For all projects of the user. */
   user?: boolean;
+  /** The hook and the status line of Claude Code. */
+  hooks?: boolean;
   access?: Access;
   engine?: string;
   /** False with --no-check. */
@@ -40,8 +43,11 @@ export class Canceled extends Error {}
 
 /** The prompts of `init` on a terminal. */
 interface Questions {
+  /** Resolves to true for all projects of the user. */
+  isForUser: () => Promise<boolean>;
   clients: (plans: ClientPlan[], isRemoval: boolean) => Promise<Client[]>;
   access: () => Promise<Access>;
+  extras: (missing: Extra[]) => Promise<Extra[]>;
   write: (files: number, isRemoval: boolean) => Promise<boolean>;
   /** Resolves to true when the user trusts the settings of the workspace. */
   trust: () => Promise<boolean>;
@@ -58,6 +64,17 @@ export function questionsOf(clack: Clack): Questions {
     return answer;
   };
   return {
+    isForUser: async () =>
+      answered(
+        await clack.select({
+          message: 'For which projects?',
+          options: [
+            { value: false, label: 'this project' },
+            { value: true, label: 'all my projects' }
+          ],
+          initialValue: false
+        })
+      ),
     clients: async (plans, isRemoval) =>
       answered(
         await clack.multiselect({
@@ -88,6 +105,18 @@ export function questionsOf(clack: Clack): Questions {
             ...(level === usualLevel ? { hint: 'default' } : {})
           })),
           initialValue: usualLevel
+        })
+      ),
+    extras: async (missing) =>
+      answered(
+        await clack.multiselect({
+          message: 'What else may Claude Code do?',
+          options: missing.map((extra) => ({
+            value: extra,
+            label: extraLabels[extra]
+          })),
+          initialValues: missing,
+          required: false
         })
       ),
     write: async (files, isRemoval) =>

@@ -14,7 +14,7 @@ const mark = '# troupe init';
  * --remove: their entries hold a path of this machine.
  */
 export function planExclude(
-  plans: ClientPlan[],
+  plans: Plan[],
   workspace: string
 ): Plan | undefined {
   const top = topOf(workspace);
@@ -57,7 +57,7 @@ export function commitLine(
 }
 
 /** Whether `init` makes the whole file. */
-function isOwn({ edit, before }: ClientPlan): boolean {
+function isOwn({ edit, before }: Plan): boolean {
   const isAdded = 'change' in edit && edit.change === 'add';
   return isAdded && before === undefined && !isPortable();
 }

@@ -49,7 +49,10 @@ const staying = {
 export function reportOf(
   workspace: string,
   plans: ClientPlan[],
-  access?: Plan,
+  {
+    access,
+    extras
+  }: Partial<Record<'access' | 'extras', Plan | undefined>> = {},
   written: string[] = [],
   finished?: Finished
 ): InitDocument {
@@ -63,6 +66,7 @@ export function reportOf(
       check: checkOf(finished?.checks.get(plan.client.name))
     })),
     access: access ? fileOf(access, written) : null,
+    claude_settings: extras ? fileOf(extras, written) : null,
     first_task: finished?.first ?? null
   };
 }

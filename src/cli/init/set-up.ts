@@ -15,6 +15,11 @@ import {
   planAccess,
   usualLevel
 } from './access-plan.ts';
+import {
+  missingExtras,
+  planExtras,
+  planExtrasRemoval
+} from './claude-extras.ts';
 import type { SetUpContext } from './dialog.ts';
 import { enginesHere, variablesOf } from './engines-here.ts';
 import { type Finished, finish } from './finish.ts';
@@ -39,13 +44,15 @@ export async function setUp(
   named: Client[],
   given: Omit<SetUpContext, 'engines'>
 ): Promise<number> {
-  const { workspace, flags, screen, questions } = given;
-  const context = { ...given, engines: lazy(() => enginesHere(workspace)) };
+  const { workspace, screen, questions } = given;
+  const flags = { ...given.flags, user: await isForUser(named, given) };
+  const engines = lazy(() => enginesHere(workspace));
+  const context = { ...given, flags, engines };
   const isRemoval = flags.remove === true;
   // Throws for a wrong name, before anything is written.
   if (flags.engine !== undefined) await toolOf(flags.engine, workspace);
   const isUnnamed = named.length === 0;
-  const shown = isUnnamed ? clientsFor(flags) : named;
+  const shown = clientsFor(named, flags);
   const isList = isUnnamed && !questions && !flags.yes;
   const variables =
     isList || isRemoval ? [] : await variablesFor(shown, context);
@@ -65,10 +72,12 @@ export async function setUp(
   }
   const level = await levelOf(plans, context);
   const access = level && (await planAccess(workspace, level));
+  const extras = await extrasFor(plans, context);
   // Read after the plans: a file that changes from here on is not replaced.
   const before = await currentTrust(workspace);
-  const exclude = planExclude(plans, workspace);
-  const files: Plan[] = [...plans, access, exclude].filter(
+  const ours = [...plans, ...(extras ? [extras] : [])];
+  const exclude = planExclude(ours, workspace);
+  const files: Plan[] = [...ours, access, exclude].filter(
     (plan) => plan !== undefined
   );
   for (const one of files) await showPlan(one, context);
@@ -83,14 +92,66 @@ export async function setUp(
   if (written && !isRemoval) await updateTrust(before, written, context);
   const finished = await tryServers(plans, written, context);
   if (flags.json)
-    await printJson(reportOf(workspace, plans, access, written, finished));
+    await printJson(
+      reportOf(workspace, plans, { access, extras }, written, finished)
+    );
   if (finished.code !== exitCodes.done) return finished.code;
   const isWhole = !files.some((one) => needsHand(one, flags));
   return isWhole && written !== undefined ? exitCodes.done : exitCodes.error;
 }
 
-function clientsFor({ user }: SetUpContext['flags']): readonly Client[] {
-  return user ? clients.flatMap((one) => forUser(one) ?? []) : clients;
+/**
+ * Whether the settings of all projects are meant. A user is asked once: not
+ * when a client has an entry in this project.
+ */
+async function isForUser(
+  named: Client[],
+  { workspace, flags, questions }: Omit<SetUpContext, 'engines'>
+): Promise<boolean> {
+  if (flags.user || flags.remove || !questions) return flags.user === true;
+  const here = await Promise.all(
+    clientsFor(named, flags).map((one) => planFor(one, workspace, true))
+  );
+  const isHere = here.some(({ edit }) => 'change' in edit);
+  return !isHere && questions.isForUser();
+}
+
+/** @throws HostError for a client without settings for all projects */
+function clientsFor(
+  named: Client[],
+  { user }: SetUpContext['flags']
+): readonly Client[] {
+  if (!user) return named.length === 0 ? clients : named;
+  if (named.length === 0) return clients.flatMap((one) => forUser(one) ?? []);
+  return named.map((client) => {
+    const found = forUser(client);
+    if (found) return found;
+    throw new HostError(
+      'invalid_input',
+      `${client.label} has no settings of servers for all projects that init writes.`,
+      'Call it without --user, in the project.'
+    );
+  });
+}
+
+/** The plan for the hook and the status line of Claude Code, if it is set up. */
+async function extrasFor(
+  plans: ClientPlan[],
+  { workspace, flags, questions }: SetUpContext
+): Promise<Plan | undefined> {
+  const claude = plans.find(({ client }) => client.name === 'claude');
+  if (!claude) return undefined;
+  const request = { workspace, isForUser: flags.user === true };
+  if (flags.remove) return planExtrasRemoval(request);
+  if (!hasEntry(claude.edit)) return undefined;
+  const missing = await missingExtras(request);
+  const isAsked =
+    questions !== undefined && !flags.dryRun && missing.length > 0;
+  const wanted =
+    flags.hooks || !isAsked
+      ? missing.filter(() => flags.hooks === true)
+      : await questions.extras(missing);
+  return planExtras(wanted, request);
 }
 
 /** What ready engines need, if one of the clients keeps variables back. */

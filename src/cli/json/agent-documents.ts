@@ -60,7 +60,7 @@ const activeAgent = z.strictObject({
   agent_id: z.string(),
   agent_type: z.string(),
   ...member,
-  status: z.enum(['queued', 'running']),
+  status: z.enum(['queued', 'running', 'asking']),
   elapsed_seconds: z.number(),
   source: source.optional(),
   progress: z.string().optional(),
@@ -164,16 +164,40 @@ export type ApplyDocument = z.output<typeof applyDocument>;
 /** `result`. */
 export const resultDocument = z.union([endedAgent, activeAgent, unknownAgent]);
 
+/** `asks`. */
+export const asksDocument = z.array(
+  z.strictObject({
+    ask_id: z.string(),
+    agent_id: z.string(),
+    engine: z.string(),
+    kind: z.enum(['permission', 'question']),
+    tool: z.string(),
+    /** Absent: the agents above may answer it, too. */
+    for: z.literal('person').optional(),
+    source,
+    command: z.string().optional(),
+    path: z.string().optional(),
+    url: z.string().optional(),
+    question: z.string().optional(),
+    options: z.array(z.string()).optional(),
+    reason: z.string().optional(),
+    waiting_seconds: z.number(),
+    expires_in_seconds: z.number()
+  })
+);
+
 /** `wait`. */
 export const waitDocument = z.strictObject({
   status: z.enum([
     'all_completed',
     'any_completed',
+    'needs_answer',
     'agents_lost',
     'timeout',
     'no_agents_running'
   ]),
   elapsed_seconds: z.number(),
+  asks: asksDocument.optional().describe('with needs_answer'),
   results: z.array(agent),
   still_running: z.array(z.string()),
   lost: z
@@ -241,7 +265,7 @@ export const listDocument = z.strictObject({
   replaced: z
     .array(z.strictObject({ engine: z.string(), plugin: z.string() }))
     .optional()
-    .describe('built-in engines whose place a plugin has taken')
+    .describe('built-in engines that a plugin replaces')
 });
 export type ListDocument = z.output<typeof listDocument>;
 
@@ -270,7 +294,7 @@ export const watchDocument = z.strictObject({
     day: z.iso.date().describe('UTC'),
     ended: z.number(),
     not_completed: z.number(),
-    cost_usd: z.number().nullable().describe('the sum of those known'),
+    cost_usd: z.number().nullable().describe('the sum of the known costs'),
     costs_unknown: z.number()
   }),
   agents: z.array(watchedAgent),
@@ -278,26 +302,6 @@ export const watchDocument = z.strictObject({
 });
 export type WatchDocument = z.output<typeof watchDocument>;
 
-export const asksDocument = z.array(
-  z.strictObject({
-    ask_id: z.string(),
-    agent_id: z.string(),
-    engine: z.string(),
-    kind: z.enum(['permission', 'question']),
-    tool: z.string(),
-    /** Absent: the agents above may answer it, too. */
-    for: z.literal('person').optional(),
-    source,
-    command: z.string().optional(),
-    path: z.string().optional(),
-    url: z.string().optional(),
-    question: z.string().optional(),
-    options: z.array(z.string()).optional(),
-    reason: z.string().optional(),
-    waiting_seconds: z.number(),
-    expires_in_seconds: z.number()
-  })
-);
 export type AsksDocument = z.output<typeof asksDocument>;
 
 export const answerDocument = z.strictObject({

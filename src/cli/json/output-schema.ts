@@ -99,7 +99,7 @@ export function outputSchema() {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'What the commands of troupe print with --json',
     description:
-      'One definition a command. docs/guides/command-line.md says when which one comes. Keys may be added later; none is renamed or removed.',
+      'One definition per command. docs/guides/command-line.md says when each is printed. Keys may be added later; none is renamed or removed.',
     $defs
   };
 }

@@ -13,7 +13,7 @@ const engine = {
   replaced_by: z
     .string()
     .optional()
-    .describe('the plugin that has taken the place of a built-in engine'),
+    .describe('the plugin that replaces a built-in engine'),
   /** Whether the program is installed, or the key of the API is set. */
   available: z.boolean(),
   /** The name of the program; null for an API. */
@@ -210,6 +210,7 @@ export const initDocument = z.strictObject({
     })
   ),
   access: z.strictObject(file).nullable(),
+  claude_settings: z.strictObject(file).nullable(),
   first_task: z
     .strictObject({
       engine: z.string(),

@@ -27,7 +27,7 @@ export function cancellationOf(
     question: `Cancel ${id} (${shorten(task, taskWidth)})?`,
     perform: async () => {
       const run = await host.cancel(id, 'from troupe watch');
-      return run ? `${id} is ${run.status}.` : `${id} is not there any more.`;
+      return run ? `${id} is ${run.status}.` : `${id} no longer exists.`;
     }
   };
 }
@@ -58,7 +58,7 @@ export function whyNoReply({
   state
 }: WatchedAgent): string | undefined {
   if (isWorker(of))
-    return 'A worker takes tasks and no reply; the tool task_enqueue adds one.';
+    return 'A worker takes tasks, not replies; the tool task_enqueue adds a task.';
   if (isActive) return `${id} is ${state}; reply when it has ended.`;
   return undefined;
 }

@@ -1,3 +1,4 @@
+import { askLine } from '../../answers/asks.ts';
 import type { Run } from '../../core/runs/run.ts';
 import { terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
@@ -52,7 +53,9 @@ export function openBlock(
 
 /** The current activity of an agent, on one line. */
 export function describeActivity(host: Host, run: Run): string {
-  if (run.status === 'queued') return 'waiting for a free place';
+  if (run.status === 'queued') return 'waiting for a free slot';
+  const [ask] = host.asks.open([run.record]);
+  if (ask) return `asks: ${askLine(ask)}`;
   return terminalLine(host.tracker.lastWords(run.record) ?? 'at work');
 }
 

@@ -191,8 +191,7 @@ const nothingYet = [
   'or ask a client that troupe is set up in (troupe init) to delegate something.'
 ];
 
-const noneRunning =
-  'Nobody is at work. Those that ended are shown with --limit.';
+const noneRunning = 'No agent is running. --limit shows those that ended.';
 
 function selectedLine(line: string, columns: number): string {
   const { inverse } = colorsFor(process.stdout);

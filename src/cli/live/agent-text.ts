@@ -12,6 +12,7 @@ import {
   type WatchedAgent
 } from '../../interfaces/board/watched-agent.ts';
 import { describeOutcome } from '../output/agents.ts';
+import { describeAsk } from '../output/asks.ts';
 import { counted, duration } from '../output/text.ts';
 import type { TextSource, TitledText } from './text-pager.ts';
 
@@ -40,7 +41,7 @@ export class AgentText implements TextSource {
     if (isWorker(of)) return workerText(host.orchestrator.store.find(id) ?? of);
     const run = await host.tracker.run(id);
     if (!run)
-      return { title: `${id} is not there any more`, text: 'It was removed.' };
+      return { title: `${id} no longer exists`, text: 'It was removed.' };
     if (!run.outcome) return this.#soFar(run);
     this.#ended = await endedText(host, run, run.outcome);
     noteRead(id, host.store);
@@ -57,9 +58,15 @@ export class AgentText implements TextSource {
       .join('\n\n');
     const seconds = (Date.now() - Date.parse(record.created_at)) / 1000;
     const age = duration(Math.max(0, Math.round(seconds)));
+    const asks = this.#host.asks.open([record]);
+    const state = asks.length > 0 ? 'asking' : status;
     return {
-      title: `${record.label} ${record.agent_id} ${status} (${age})`,
-      text: `asked: ${terminalLine(record.task)}\n\n${said || 'Nothing was said yet.'}`
+      title: `${record.label} ${record.agent_id} ${state} (${age})`,
+      text: [
+        ...asks.map(describeAsk),
+        `asked: ${terminalLine(record.task)}`,
+        said || 'No output yet.'
+      ].join('\n\n')
     };
   }
 }

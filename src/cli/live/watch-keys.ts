@@ -10,6 +10,7 @@ const listKeys = [
   { keys: 'd diff', gives: 7 },
   { keys: 'r reply' },
   { keys: 'c cancel', gives: 8 },
+  { keys: 'a/x answer', gives: 6 },
   { keys: 'y copy id', gives: 2 },
   { keys: 's squads', gives: 1 },
   { keys: '/ find', gives: 4 },
@@ -30,27 +31,29 @@ export function listHint(columns: number): string {
 }
 
 export const pagerKeys =
-  '↑↓ scroll  f follow  d diff  r reply  c cancel  q back';
+  '↑↓ scroll  f follow  d diff  r reply  c cancel  a/x answer  q back';
 
-/** The help that `?` shows. docs/guides/command-line.md has the same keys. */
+/** The help that `?` shows. docs/guides/command-line.md names the main keys. */
 export const watchHelp = [
-  'troupe watch shows the agents and workers of this workspace, whoever started',
-  'them: those at work, workers, and those that ended last.',
+  'troupe watch shows the agents and workers of this workspace, of all clients:',
+  'running agents, workers, and the agents that ended last.',
   '',
   '  up, down, j, k        select an agent; in a text, scroll',
   '  PgUp, PgDn, b, space  a page',
-  '  Home, End, g, G       to the first, to the last',
-  '  Enter                 open: what it said; a result that is shown was read',
+  '  Home, End, g, G       first, last',
+  '  Enter                 open: what it said; a result shown here counts as read',
   '  f                     follow: what it does and says, as it comes',
   '  d                     diff: the changes that it made to files',
   '  r                     reply: continues an agent that has ended',
   '  c                     cancel it, after a question; of a worker, its task',
+  '  a                     answer what it asks: allow it, or type a text',
+  '  x                     deny what it asks, with a reason',
   '  y                     copy its id (OSC 52)',
   '  s                     members of a squad together, or by time',
   '  /                     show only agents that have some words; Esc shows all',
   '  q, Esc                back; q in the list ends troupe watch',
   '',
-  'The second line of an agent has its silence, client, squad and activity.',
-  'LINES counts the added and removed lines, seen by git when it ended. COST is in',
-  'US dollars; "-" is not known. Agents go on when you quit.'
+  'The second line of an agent shows its quiet time, client, squad and activity.',
+  'LINES counts added and removed lines, as git saw them when the agent ended.',
+  'COST is in US dollars; "-" means unknown. Agents keep running when you quit.'
 ];

@@ -17,6 +17,7 @@ import {
 } from './agent-actions.ts';
 import { AgentList } from './agent-list.ts';
 import { AgentText } from './agent-text.ts';
+import { allowing, denying } from './ask-actions.ts';
 import { DiffText } from './diff-text.ts';
 import { EndAlert } from './end-alert.ts';
 import { LineInput } from './line-input.ts';
@@ -177,7 +178,13 @@ export class WatchSession {
         this.#reply(agent);
         return;
       case 'c':
-        this.#ask(agent);
+        this.#take(cancellationOf(this.#host, agent));
+        return;
+      case 'a':
+        this.#take(this.#allowing(agent));
+        return;
+      case 'x':
+        this.#take(denying(this.#host, agent, (text) => this.#say(text)));
         return;
       case 'y':
         process.stdout.write(toClipboard(agent.id));
@@ -238,10 +245,18 @@ export class WatchSession {
     this.#say(`${id} continues ${agentId}. ${warning ?? ''}`);
   }
 
-  #ask(agent: WatchedAgent): void {
-    const found = cancellationOf(this.#host, agent);
-    if (typeof found === 'string') this.#message = found;
-    else this.#question = found;
+  #allowing(agent: WatchedAgent) {
+    const isShown = this.#pager?.source instanceof AgentText;
+    const columns = process.stdout.columns;
+    const say = (text: string) => this.#say(text);
+    return allowing(this.#host, agent, columns, isShown, say);
+  }
+
+  /** Asks a question or for a line of text, or says why there is none. */
+  #take(step: Cancellation | LineInput | string): void {
+    if (typeof step === 'string') this.#message = step;
+    else if (step instanceof LineInput) this.#input = step;
+    else this.#question = step;
   }
 
   #answer(key: string, { perform }: Cancellation): void {

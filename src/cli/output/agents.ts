@@ -47,7 +47,7 @@ export function noSuchAgent(
     return new HostError(
       code,
       `${worker.meta.agent_id} is a worker (${worker.meta.name}), which has tasks and no result.`,
-      'troupe watch shows what it does, and cancels its task; troupe clean --workers removes those that are over.'
+      'troupe watch shows what it does, and cancels its task; troupe clean --workers removes ended ones.'
     );
   const suggestion = didYouMean(typed, store.ids());
   return new HostError(code, message, `${suggestion}See: troupe list`);

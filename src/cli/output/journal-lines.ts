@@ -85,7 +85,13 @@ function eventOf(record: JournalRecord): Cell {
   }
 }
 
-function whatOf(record: JournalRecord): string {
+/** The event of a record in a word: `spawned`, `cancel`, `failed`. */
+export function eventNameOf(record: JournalRecord): string {
+  const event = eventOf(record);
+  return typeof event === 'string' ? event : event.text;
+}
+
+export function whatOf(record: JournalRecord): string {
   switch (record.type) {
     case 'spawned':
       return record.task;

@@ -36,7 +36,7 @@ export function stayQuietWithoutReader(): void {
     // The terminal was closed; not every process gets a SIGHUP for that.
     if (errnoOf(error) === 'EIO' && process.stdout.isTTY) return hangUp();
     report(
-      `stdout cannot be written, so that its end is missing: ${messageOf(error)}.`
+      `stdout cannot be written, so its end is missing: ${messageOf(error)}.`
     );
     process.exit(1);
   });

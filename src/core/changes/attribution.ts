@@ -184,8 +184,9 @@ export function attributionNote(
   const isAny = otherIds.length + before.length > 0;
   const sentences = [
     otherIds.length > 0 &&
-      `Also at work in the same files meanwhile: ${named(otherIds)}.`,
-    before.length > 0 && `Earlier at work in this worktree: ${named(before)}.`,
+      `Others that worked in the same files meanwhile: ${named(otherIds)}.`,
+    before.length > 0 &&
+      `Others that worked in this worktree before: ${named(before)}.`,
     isAny && 'What they may have changed is marked as shared.',
     leftOut > 0 &&
       `Not listed${hasPatch ? ', but in the diff' : ''}: ${omitted} that this one cannot have changed.`

@@ -56,7 +56,11 @@ export function changesOf(directory: string): Changes | undefined {
   } catch {
     // The file was damaged later, because troupe writes it atomically.
   }
-  return { v: 1, patch: null, note: 'What was seen cannot be read any more.' };
+  return {
+    v: 1,
+    patch: null,
+    note: 'The record of its changes cannot be read.'
+  };
 }
 
 /** The path of the patch of all changes; there is no file without changes. */

@@ -317,11 +317,11 @@ function keepNote(directory: string, because: string): void {
 function lateNote(directory: string): string | undefined {
   const ended = exitedAt(directory);
   if (!ended)
-    return 'When the agent ended is not known: what changed later counts too.';
+    return 'The time of its end is not known: later changes count too.';
   const lateByMs = Date.now() - ended.getTime();
   return lateByMs < lateMs
     ? undefined
-    : `The files were looked at ${Math.round(lateByMs / 1000)} s after the end: what changed until then counts too.`;
+    : `The files were compared ${Math.round(lateByMs / 1000)} s after the end: changes until then count too.`;
 }
 
 function shadowOf(directory: string): string {

@@ -27,7 +27,7 @@ test('work that takes too long is aborted, and the error says so', async () => {
   const failure = failureOf(new TimeLimit().within(5000, untilStopped));
   await vi.advanceTimersByTimeAsync(5000);
   const error = await failure;
-  expect(error).toEqual(new Error('git was not done within 5 s'));
+  expect(error).toEqual(new Error('git did not finish within 5 s'));
   expect(TimeLimit.isPassed(error)).toBe(true);
 });
 
@@ -46,7 +46,7 @@ test('a shortened limit applies to current and future work', async () => {
   const following = failureOf(limits.within(60_000, untilStopped));
   await vi.advanceTimersByTimeAsync(1000);
   for (const failure of [running, following])
-    expect(await failure).toEqual(new Error('git was not done within 1 s'));
+    expect(await failure).toEqual(new Error('git did not finish within 1 s'));
 });
 
 test('canceled work is aborted with the reason of its signal', async () => {

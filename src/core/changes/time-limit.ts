@@ -69,7 +69,7 @@ function abortAfter(
 ): NodeJS.Timeout {
   return setTimeout(() => {
     const seconds = Math.round(milliseconds / 100) / 10;
-    controller.abort(new Passed(`git was not done within ${seconds} s`));
+    controller.abort(new Passed(`git did not finish within ${seconds} s`));
   }, milliseconds);
 }
 

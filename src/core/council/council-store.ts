@@ -113,7 +113,7 @@ function writeError(error: unknown, path: string): unknown {
   if (obstacle !== undefined)
     return new HostError(
       'storage_unwritable',
-      `${obstacle} is no directory, so the council cannot be written.`,
+      `${obstacle} is not a directory, so the council cannot be written.`,
       'Nothing was recorded. Move it away, and call again.'
     );
   return storageError(error, path, {

@@ -163,7 +163,7 @@ describe('a file that is not a council', () => {
   const wrong = {
     'is empty': '',
     'has only white space': ' \n',
-    'is no JSON': '{"version": 1,',
+    'is not JSON': '{"version": 1,',
     'is a list': '[]',
     'has a later version': '{"version": 3, "sessions": []}',
     'has nothing but a version': '{"version": 1}',

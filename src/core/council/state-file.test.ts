@@ -44,8 +44,8 @@ describe('an invalid file is reported and left unchanged', () => {
   test.each([
     ['empty', '', 'is empty'],
     ['white space', ' \n', 'is empty'],
-    ['words', 'to do: the council', 'is no JSON'],
-    ['cut off', whole.slice(0, -20), 'is no JSON'],
+    ['words', 'to do: the council', 'is not JSON'],
+    ['cut off', whole.slice(0, -20), 'is not JSON'],
     ['a list', '[]', 'does not hold a council'],
     ['another schema', '{"todo":[]}', 'version'],
     ['version 99', whole.replace('"version": 1', '"version": 99'), 'version'],
@@ -67,7 +67,7 @@ describe('an invalid file is reported and left unchanged', () => {
 
   test('when it is a directory', async () => {
     mkdirSync(path);
-    await expectInvalid('is no file');
+    await expectInvalid('is not a file');
     expect(readdirSync(path)).toEqual([]);
   });
 
@@ -83,7 +83,7 @@ describe('an invalid file is reported and left unchanged', () => {
 
   test('when it is a pipe without a writer', async () => {
     execFileSync('mkfifo', [path]);
-    await expectInvalid('is no file');
+    await expectInvalid('is not a file');
     expect(lstatSync(path).isFIFO()).toBe(true);
   });
 

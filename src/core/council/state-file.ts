@@ -155,7 +155,7 @@ export class StateFile {
     try {
       return openRegular(this.path, ownReadFlags);
     } catch (error) {
-      if (error instanceof NotRegular) throw this.#invalid('is no file');
+      if (error instanceof NotRegular) throw this.#invalid('is not a file');
       if (errnoOf(error) === 'ELOOP') throw this.#invalid('is a symbolic link');
       throw this.#invalid(`cannot be read (${errnoOf(error)})`);
     }
@@ -186,7 +186,7 @@ export class StateFile {
     try {
       value = JSON.parse(text);
     } catch (error) {
-      throw this.#invalid(`is no JSON (${messageOf(error).slice(0, 120)})`);
+      throw this.#invalid(`is not JSON (${messageOf(error).slice(0, 120)})`);
     }
     const own = stateSchema().safeParse(value);
     if (own.success) return { state: own.data };

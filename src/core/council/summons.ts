@@ -230,7 +230,7 @@ export class Summons {
     if (!run?.outcome)
       return {
         error: mark.started
-          ? 'It was started, and its folder was removed since: its answer cannot be read.'
+          ? 'Its folder was removed after it started: its answer cannot be read.'
           : 'The server that summoned it ended before it started.'
       };
     const { outcome, record, status } = run;
@@ -292,6 +292,6 @@ function recorded(
 /** Replaces an answer whose request was closed or replaced meanwhile. */
 const late = {
   error:
-    'The council was over before it answered: its words are the result of that agent.',
+    'The council was closed before it answered: its answer is the result of that agent.',
   error_code: 'council_closed'
 };

@@ -62,7 +62,7 @@ export function viewOf(
     throw new HostError(
       'state_invalid',
       `The council ${session.id} has no request ${session.current_request_id}.`,
-      'Somebody changed its file by hand. Repair it, or start another council.'
+      'Its file was changed by hand. Repair it, or start another council.'
     );
   const all = responsesOf(state);
   const counts = new Map<string, number>();
@@ -130,7 +130,7 @@ function summonsFor(
 const late = {
   status: 'late' as const,
   error:
-    'It was summoned to a council that is over: result has its words once it has ended.',
+    'It was summoned to a council that is closed: result has its answer once it has ended.',
   error_code: 'council_closed'
 };
 

@@ -58,10 +58,10 @@ test.each([
   ],
   [
     { readError: () => undefined },
-    'readError: needs "read", which tells that a run goes on'
+    'readError: needs "read", which shows that a run goes on'
   ]
 ])('%j is refused with the name of the member', (changes, problem) => {
-  expect(problemWith(changes)).toBe(`it is no engine: ${problem}`);
+  expect(problemWith(changes)).toBe(`it is not an engine: ${problem}`);
 });
 
 test.each([
@@ -77,7 +77,7 @@ test.each([
   } catch (error) {
     problem = problemOf(error);
   }
-  expect(problem).toContain(`it is no engine: ${name}: `);
+  expect(problem).toContain(`it is not an engine: ${name}: `);
   expect(problem).toContain(`; ${typed}: did you mean "${name}"?`);
 });
 
@@ -90,7 +90,7 @@ test('a member of its own is no mistake for another one that is there', () => {
   expect(problemWith({ nme: 'x' })).toBeUndefined();
   const problem = problemWith({ nme: 'x', command: 7 });
   expect(problem).toBe(
-    'it is no engine: command: expected string, received number'
+    'it is not an engine: command: expected string, received number'
   );
 });
 

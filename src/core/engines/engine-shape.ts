@@ -2,6 +2,8 @@ import { isAbsolute } from 'node:path';
 import { config, z } from 'zod';
 import { nearest } from '../nearest.ts';
 import { failureCodes } from './failures.ts';
+import { compareReleases } from './releases.ts';
+import { makeTurns } from './turn-shape.ts';
 
 type Shapes = ReturnType<typeof makeShapes>;
 let shapes: Shapes | undefined;
@@ -55,21 +57,6 @@ export function describeIssues({ issues }: z.ZodError): string {
       return where === '' ? what : `${where}: ${what}`;
     })
     .join('; ');
-}
-
-/** Negative when the first is older; a pre-release precedes its release. */
-export function compareReleases(one: string, other: string): number {
-  const [first, second] = [numbersOf(one), numbersOf(other)];
-  const length = Math.max(first.length, second.length);
-  for (let index = 0; index < length; index += 1) {
-    const difference = (first[index] ?? 0) - (second[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  return Number(other.includes('-')) - Number(one.includes('-'));
-}
-
-function numbersOf(version: string): number[] {
-  return (version.match(/\d+/g) ?? []).map(Number);
 }
 
 function makeShapes() {
@@ -168,6 +155,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
             .optional(),
           read: callable.optional(),
           readError: callable.optional(),
+          turns: callable.optional(),
           usageLog: z
             .looseObject({ path: callable, read: callable })
             .optional(),
@@ -207,7 +195,7 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
         })
         .refine(({ read, readError }) => read || !readError, {
           path: ['readError'],
-          error: 'needs "read", which tells that a run goes on'
+          error: 'needs "read", which shows that a run goes on'
         })
         .refine(({ connect, asks }) => connect || !asks, {
           path: ['asks'],
@@ -270,6 +258,7 @@ function makeAnswers({ word, filled, line, seconds }: Words) {
     timeoutSeconds: seconds,
     read: reply,
     readError: reply,
+    turns: makeTurns(),
     'usageLog.path': nullToUndefined(word),
     'usageLog.read': reply,
     failure: nullToUndefined(z.enum(failureCodes)),

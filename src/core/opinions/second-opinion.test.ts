@@ -47,17 +47,17 @@ test('an absolute path and a link inside the workspace are followed', () => {
 });
 
 test.each([
-  ['../x', /is no file inside/],
-  ['/etc/hostname', /is no file inside/],
-  ['link-out', /is no file inside/],
-  ['missing', /is no file inside/],
-  ['folder', /is no file inside/],
-  ['nul\0name', /is no file inside/],
+  ['../x', /is not a file inside/],
+  ['/etc/hostname', /is not a file inside/],
+  ['link-out', /is not a file inside/],
+  ['missing', /is not a file inside/],
+  ['folder', /is not a file inside/],
+  ['nul\0name', /is not a file inside/],
   ['api_keys.json', /holds keys/],
   ['innocent.txt', /holds keys/],
   ['sub/API_KEYS.json', /holds keys/],
-  ['binary', /is no UTF-8 text/],
-  ['latin1', /is no UTF-8 text/]
+  ['binary', /is not UTF-8 text/],
+  ['latin1', /is not UTF-8 text/]
 ])('%j is refused by name', (path, reason) => {
   expect(() => inside('a.txt', path)).toThrow(reason);
 });

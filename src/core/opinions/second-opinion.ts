@@ -131,7 +131,7 @@ export function readContextFiles(
         ? undefined
         : statSync(file, { throwIfNoEntry: false });
     if (file === undefined || !stat?.isFile())
-      throw refusal(requested, 'is no file inside the workspace');
+      throw refusal(requested, 'is not a file inside the workspace');
     if (basename(file).toLowerCase() === keyFileName)
       throw refusal(requested, 'holds keys, which are never passed on');
     if (files.has(file)) continue;
@@ -142,7 +142,7 @@ export function readContextFiles(
         `is too much: ${maximumBytes} bytes for all files`
       );
     const text = decoded(file);
-    if (text === undefined) throw refusal(requested, 'is no UTF-8 text');
+    if (text === undefined) throw refusal(requested, 'is not UTF-8 text');
     files.set(file, { path: relative(workspace, file), text });
   }
   return [...files.values()];

@@ -215,7 +215,7 @@ export function adoptRecord(
   if (namesIn(join(to.record, 'spawns')).length > 0)
     throw refuse(
       `${to.workspace} has a record of its own, with agents.`,
-      'Both cannot be one. Remove its agents with troupe clean, or keep them apart.'
+      'The two cannot be merged. Remove its agents with troupe clean, or keep them apart.'
     );
   ensureDirectory(dirname(to.record));
   // The new record has no agents, so it is only renamed, not merged.

@@ -166,7 +166,7 @@ function removePage(agentId: string, { store, onProblem }: RemovalTools): void {
   try {
     remove(path);
   } catch (error) {
-    onProblem(`${path} is left: ${messageOf(error)}`);
+    onProblem(`${path} was not removed: ${messageOf(error)}`);
   }
 }
 
@@ -199,6 +199,6 @@ function emptyTrash(name: string, { trash, onProblem }: RemovalTools): void {
   try {
     trash.empty(name);
   } catch (error) {
-    onProblem(`${trash.pathOf(name)} is left: ${messageOf(error)}`);
+    onProblem(`${trash.pathOf(name)} was not removed: ${messageOf(error)}`);
   }
 }

@@ -7,7 +7,7 @@ export function corruptRun(path: string): HostError {
   return new HostError(
     'state_invalid',
     `${path} is not what troupe wrote.`,
-    'Its output is beside it; other agents are not concerned. Move the folder away when you have what you need.'
+    'Its output is next to it; other agents are not affected. Move the folder away when you have what you need.'
   );
 }
 
@@ -39,12 +39,12 @@ export function unwritten(agentId: string, problem?: unknown): HostError {
   return problem === undefined || isFull(problem)
     ? new HostError(
         'storage_full',
-        `Agent ${agentId} has ended, but its result cannot be written down.`,
+        `Agent ${agentId} has ended, but its result cannot be recorded.`,
         'Free space on the disk that holds ~/.troupe and ask again; its output is kept.'
       )
     : new HostError(
         'storage_unwritable',
-        `Agent ${agentId} has ended, but its result cannot be written down: ${messageOf(problem)}.`,
+        `Agent ${agentId} has ended, but its result cannot be recorded: ${messageOf(problem)}.`,
         'Repair its folder in the record and ask again; its output is kept.'
       );
 }
@@ -111,7 +111,7 @@ export function whyGone(
   const patch = existsSync(keptPatch(root, agentId))
     ? ` The patch of its changes is kept: ${keptPatch(root, agentId)}.`
     : '';
-  return `Agent ${agentId} had ended and was cleaned away (troupe clean) at ${at}; logs/ has what the log holds of it.${patch}`;
+  return `Agent ${agentId} had ended and was removed (troupe clean) at ${at}; logs/ has its log entries.${patch}`;
 }
 
 /** The patch of an agent's changes, kept when the agent's folder is removed. */

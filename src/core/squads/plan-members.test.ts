@@ -238,8 +238,8 @@ describe('a request is refused', () => {
     ['NUL in the directory', { cwd: 'a\0b' }, 'invalid_input', /cwd/],
     ['a directory outside', { cwd: '..' }, 'cwd_outside', /outside/],
     ['no such directory', { cwd: 'none' }, 'cwd_missing', /none/],
-    ['a flag as chatId', { chatId: '-c' }, 'invalid_input', /is no chatId/],
-    ['a blank chatId', { chatId: ' ' }, 'invalid_input', /is no chatId/]
+    ['a flag as chatId', { chatId: '-c' }, 'invalid_input', /is not a chatId/],
+    ['a blank chatId', { chatId: ' ' }, 'invalid_input', /is not a chatId/]
   ])('for %s', async (_, changes, code, message) => {
     const error = await refusalOf(plan([member(changes)], stateful));
     expect(error.code).toBe(code);
@@ -311,11 +311,11 @@ describe('of several members at fault', () => {
     );
     const five = await refusalOf(plan(unknown.slice(0, 5)));
     expect(five.message).toContain('members.4 ("x4"): ');
-    expect(five.message).not.toContain('Also at fault');
+    expect(five.message).not.toContain('Also wrong');
     const { message } = await refusalOf(plan(unknown));
     expect(message).toContain('members.4 ("x4"): ');
     expect(message).toMatch(
-      / Also at fault: members\.5, members\.6, members\.7\.$/
+      / Also wrong: members\.5, members\.6, members\.7\.$/
     );
   });
 });

@@ -105,8 +105,7 @@ const mostDescribed = 5;
 function refusal(faults: Fault[]): HostError {
   const described = faults.slice(0, mostDescribed);
   const paths = faults.slice(mostDescribed).map(({ path }) => path);
-  const rest =
-    paths.length === 0 ? [] : [`Also at fault: ${paths.join(', ')}.`];
+  const rest = paths.length === 0 ? [] : [`Also wrong: ${paths.join(', ')}.`];
   const [first] = described;
   return new HostError(
     first?.error.code ?? 'invalid_input',
@@ -227,7 +226,7 @@ function checkChat(chatId: string | undefined): void {
   if (chatId === undefined || chatIdForm.test(chatId)) return;
   throw new HostError(
     'invalid_input',
-    `${JSON.stringify(shortName(chatId, 60))} is no chatId: it has to be ${chatIdWords}.`,
+    `${JSON.stringify(shortName(chatId, 60))} is not a chatId: it has to be ${chatIdWords}.`,
     'Give a chatId from an earlier answer, or leave it out for a new chat.'
   );
 }

@@ -134,21 +134,21 @@ test.each([
   [
     'a colon too many',
     '---\ntags: x\nname: a: b\n---\n',
-    'at line 3, column 7; a text with ": " in it has to stand in quotes'
+    'at line 3, column 7; a text with ": " in it has to be in quotes'
   ],
   ['a tab for indentation', '---\nname:\n\t- x\n---\n', 'Tabs'],
   ['a duplicate key', '---\naccess: read\naccess: full\n---\n', 'uni'],
   ['an open quote', '---\nname: "x\n---\n', 'quote'],
-  ['a list', '---\n- name: x\n---\n', 'no list of keys and values'],
-  ['a sentence', '---\nJust words\n---\n', 'no list of keys and values'],
+  ['a list', '---\n- name: x\n---\n', 'not a list of keys and values'],
+  ['a sentence', '---\nJust words\n---\n', 'not a list of keys and values'],
   ['two documents', '---\nname: x\n...\nname: y\n---\n', 'multiple documents'],
   ['an unknown access', '---\naccess: all\n---\n', 'read, write, full'],
   ['an access in capitals', '---\naccess: Read\n---\n', 'read, write, full'],
-  ['a list of access', '---\naccess: [read]\n---\n', '"access" is no text'],
-  ['a list for a name', '---\nname: [a, b]\n---\n', '"name" is no text'],
+  ['a list of access', '---\naccess: [read]\n---\n', '"access" is not text'],
+  ['a list for a name', '---\nname: [a, b]\n---\n', '"name" is not text'],
   ['keys for a description', '---\ndescription: {a: b}\n---', '"description"'],
-  ['a list for a model', '---\nmodel:\n  - a\n---\n', '"model" is no text'],
-  ['bytes for a name', '---\nname: !!binary aGk=\n---\n', '"name" is no text'],
+  ['a list for a model', '---\nmodel:\n  - a\n---\n', '"model" is not text'],
+  ['bytes for a name', '---\nname: !!binary aGk=\n---\n', '"name" is not text'],
   ['an alias without an anchor', '---\nname: *x\n---\n', 'alias'],
   ['a NUL character', '---\nname: x\n---\nYou\0 test.', 'NUL'],
   ['UTF-16', 'a\0b\0', 'NUL']

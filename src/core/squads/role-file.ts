@@ -92,7 +92,7 @@ function keysOf(head: string, parse: ParseYaml): Record<string, unknown> {
   const found = parsed(`\n${head}`, parse);
   if (found === null || found === undefined) return {};
   if (typeof found !== 'object' || Array.isArray(found))
-    throw new Error('its head is no list of keys and values');
+    throw new Error('its head is not a list of keys and values');
   return { ...found };
 }
 
@@ -103,7 +103,7 @@ function parsed(head: string, parse: ParseYaml): unknown {
     const [message = ''] = messageOf(error).split('\n');
     // Many briefs have a colon in the description, which other programs accept.
     const hint = /nested mappings/i.test(message)
-      ? '; a text with ": " in it has to stand in quotes'
+      ? '; a text with ": " in it has to be in quotes'
       : '';
     throw new Error(`${message.replace(/:$/, '')}${hint}`);
   }
@@ -116,7 +116,7 @@ function textOf(
 ): string | undefined {
   const value = keys[key];
   if (value === null || value === undefined) return undefined;
-  if (typeof value !== 'string') throw new Error(`its "${key}" is no text`);
+  if (typeof value !== 'string') throw new Error(`its "${key}" is not text`);
   const text = value.trim();
   return text === '' ? undefined : text;
 }
@@ -209,7 +209,7 @@ export function checkDirectory({ own, within = own }: RoleDirectories): void {
 export function directoryProblem(directory: string): string | undefined {
   try {
     if (statSync(directory).isDirectory()) return undefined;
-    return 'it is no directory';
+    return 'it is not a directory';
   } catch (error) {
     if (errnoOf(error) === 'ELOOP')
       return 'it is a link that leads in a circle';
@@ -267,7 +267,7 @@ export function fileMark(path: string): string | undefined {
   const file = statSync(path, { throwIfNoEntry: false });
   if (!file) throw new Error('it is a link that leads nowhere');
   // Reading a pipe, for example, would never end.
-  if (!file.isFile()) throw new Error('it is no regular file');
+  if (!file.isFile()) throw new Error('it is not a regular file');
   if (file.size > largestFile)
     throw new Error(`it is larger than ${largestFile} bytes`);
   const { ino, size, mtimeMs, ctimeMs } = file;

@@ -151,9 +151,13 @@ test.each([
   [
     'a file',
     () => workspace.write('agents', 'no directory'),
-    'is no directory'
+    'is not a directory'
   ],
-  ['a pipe', () => execFileSync('mkfifo', [at('agents')]), 'is no directory'],
+  [
+    'a pipe',
+    () => execFileSync('mkfifo', [at('agents')]),
+    'is not a directory'
+  ],
   [
     'a link to itself',
     () => symlinkSync(at('agents'), at('agents')),
@@ -210,11 +214,11 @@ test('an unreadable file is a fault, and the rest load', async () => {
   truncateSync(at('agents/large.md'), 3_000_000_000);
   expect(await faults()).toEqual([
     'dangling: it is a link that leads nowhere',
-    'endless: it is no regular file',
-    'folder: it is no regular file',
+    'endless: it is not a regular file',
+    'folder: it is not a regular file',
     'large: it is larger than 1000000 bytes',
     'loop: it cannot be read (ELOOP)',
-    'pipe: it is no regular file'
+    'pipe: it is not a regular file'
   ]);
   expect(await ids()).toEqual(['architect', 'tester']);
   expect(reported).toHaveLength(6);

@@ -145,7 +145,7 @@ export function whyWide({ replacesBuiltIn, id }: RoleLocation): string {
 export function describeFault(fault: RoleFault): string {
   const { id, path, problem, replacesBuiltIn } = fault;
   if (id === '')
-    return `There are no roles in ${path}: ${problem}. The built-in ones count.`;
+    return `There are no roles in ${path}: ${problem}. The built-in roles are used.`;
   const facts = `The role ${path} cannot be used: ${problem}.`;
   return replacesBuiltIn
     ? `${facts} The built-in role "${id}" does not take its place.`

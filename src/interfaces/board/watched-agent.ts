@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import { askLine } from '../../answers/asks.ts';
 import { changedLines } from '../../answers/changed-lines.ts';
 import { secondsSince } from '../../answers/format-run.ts';
 import type { WorkerStatus } from '../../core/orchestrator/queue/records.ts';
@@ -80,12 +81,9 @@ export async function watchedRun(host: Host, run: Run): Promise<WatchedAgent> {
 function doingOf(host: Host, { record, status, outcome }: Run) {
   if (outcome)
     return outcome.error === null ? undefined : cutLine(outcome.error);
-  if (status === 'queued') return 'waiting for a free place';
+  if (status === 'queued') return 'waiting for a free slot';
   const [first] = status === 'asking' ? host.asks.open([record]) : [];
-  if (first) {
-    const [subject = ''] = Object.values(first.ask.subject);
-    return cutLine(`${first.ask.ask_id} ${first.ask.tool}: ${subject}`);
-  }
+  if (first) return cutLine(askLine(first));
   const words = host.tracker.lastWords(record);
   return words === undefined ? undefined : cutLine(words);
 }

@@ -67,9 +67,12 @@ test.each(reachable)('%s needs an allowed name', (host) => {
 test.each([
   ['EADDRINUSE', 'Port 80 of a.example is in use.'],
   ['EACCES', 'Port 80 of a.example cannot be listened on (EACCES).'],
-  ['ENOTFOUND', 'a.example is no address of this machine (ENOTFOUND).'],
-  ['EAI_AGAIN', 'a.example is no address of this machine (EAI_AGAIN).'],
-  ['EADDRNOTAVAIL', 'a.example is no address of this machine (EADDRNOTAVAIL).']
+  ['ENOTFOUND', 'a.example is not an address of this machine (ENOTFOUND).'],
+  ['EAI_AGAIN', 'a.example is not an address of this machine (EAI_AGAIN).'],
+  [
+    'EADDRNOTAVAIL',
+    'a.example is not an address of this machine (EADDRNOTAVAIL).'
+  ]
 ])('the error %s of listen becomes "%s"', (code, message) => {
   const error = Object.assign(new Error('x'), { code });
   expect(unreachable({ host: 'a.example', port: 80 }, error)).toMatchObject({

@@ -23,7 +23,7 @@ export function addressIn(text: string): Address {
     return { host: host ? bare(host) : defaultAddress.host, port };
   throw new HostError(
     'config_invalid',
-    `--http ${JSON.stringify(text)} is no address.`,
+    `--http ${JSON.stringify(text)} is not an address.`,
     'Give PORT, HOST:PORT or [IPV6]:PORT, or nothing for 127.0.0.1:8377.'
   );
 }
@@ -51,8 +51,8 @@ export function checkReach({ host }: Address, allowed: string[]): void {
   if (isLoopback(host) || allowed.length > 0) return;
   throw new HostError(
     'config_invalid',
-    `Others could reach ${host}, but no Host name of theirs is allowed.`,
-    'Name those with --allow-host, or serve this machine alone: --http PORT.'
+    `Other machines could reach ${host}, but no Host name for them is allowed.`,
+    'Give names with --allow-host, or serve only this machine: --http PORT.'
   );
 }
 
@@ -62,7 +62,7 @@ export function unreachable({ host, port }: Address, error: Error): HostError {
   if (hostFaults.has(code))
     return new HostError(
       'config_invalid',
-      `${host} is no address of this machine (${code}).`,
+      `${host} is not an address of this machine (${code}).`,
       'Give one of its own with --http, such as 127.0.0.1:0, or 0.0.0.0:0 for all; names of it that clients use go with --allow-host.'
     );
   return new HostError(

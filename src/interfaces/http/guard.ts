@@ -34,7 +34,7 @@ export function refusalOf(
       foreign === 'Host' ? '--allow-host' : '--allow-origin'
     );
   if (url.split('?')[0] !== '/mcp')
-    return refusal(404, 'Nothing is here. MCP is at /mcp.');
+    return refusal(404, 'Not found. MCP is at /mcp.');
   const allowed = methods.join(', ');
   if (!methods.includes(method))
     return refusal(405, `Method not allowed. /mcp takes ${allowed}.`, {
@@ -44,7 +44,7 @@ export function refusalOf(
     ? undefined
     : refusal(
         401,
-        'Unauthorized. Send "Authorization: Bearer <token>"; the server says on stderr where its token lies.',
+        'Unauthorized. Send "Authorization: Bearer <token>"; the server says on stderr where its token is.',
         { 'WWW-Authenticate': 'Bearer realm="troupe"' }
       );
 }

@@ -14,6 +14,8 @@ export interface Refusal {
   code: number;
   message: string;
   headers: Record<string, string>;
+  /** Details of the JSON-RPC error. */
+  data?: unknown;
   /** The id of the request, if known. */
   id?: string | number;
 }
@@ -29,8 +31,8 @@ export function refusal(
 }
 
 export function refuse(response: ServerResponse, refusal: Refusal): void {
-  const { status, code, message, headers, id = null } = refusal;
-  const body = { jsonrpc: '2.0', error: { code, message }, id };
+  const { status, code, message, headers, data, id = null } = refusal;
+  const body = { jsonrpc: '2.0', error: { code, message, data }, id };
   response
     .writeHead(status, { 'Content-Type': 'application/json', ...headers })
     .end(JSON.stringify(body));

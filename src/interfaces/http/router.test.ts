@@ -13,6 +13,7 @@ import {
 } from '../../../test/kit/servers/raw-http.ts';
 import { Connections } from './connections.ts';
 import { loopbackNames } from './guard.ts';
+import { ModernHttp } from './modern-http.ts';
 import { router } from './router.ts';
 import { Sessions } from './sessions.ts';
 
@@ -32,6 +33,7 @@ async function start({ maxSessions = 9, maxAuthenticated = 99 } = {}) {
     life,
     maxSessions,
     idleMs: 600_000,
+    capabilities: {},
     serve: async (_, transport) => {
       if (fault) throw fault;
       const protocol = new Server(
@@ -55,6 +57,13 @@ async function start({ maxSessions = 9, maxAuthenticated = 99 } = {}) {
     life,
     connections,
     sessions,
+    modern: new ModernHttp({
+      instructions: 'Test it.',
+      capabilities: {},
+      sessions,
+      life,
+      tools: []
+    }),
     bodyBytes
   });
   server = createServer((request, response) => void route(request, response));

@@ -15,13 +15,15 @@ import {
   unknownSession,
   withoutSession
 } from './message.ts';
-import type { Sessions } from './sessions.ts';
+import { isForModern, type ModernHttp } from './modern-http.ts';
+import { type Sessions, tooManySessions } from './sessions.ts';
 
 interface Routes {
   guard: Guard;
   life: Life;
   connections: Connections;
   sessions: Sessions;
+  modern: ModernHttp;
   bodyBytes: number;
 }
 
@@ -47,7 +49,7 @@ export function router(routes: Routes) {
 }
 
 async function route(
-  { guard, life, connections, sessions, bodyBytes }: Routes,
+  { guard, life, connections, sessions, modern, bodyBytes }: Routes,
   request: IncomingMessage,
   response: ServerResponse
 ): Promise<Refusal | undefined> {
@@ -65,9 +67,11 @@ async function route(
     ? await bodyOf(request, bodyBytes, sendContinue)
     : undefined;
   if (body && 'refusal' in body) return body.refusal;
+  if (body && isForModern(request, body.value))
+    return modern.handle(request, response, body.value);
   const { 'mcp-session-id': id } = request.headers;
   if (body && id === undefined && isInitialize(body.value)) {
-    if (!sessions.makeRoom()) return tooManySessions(sessions.retrySeconds);
+    if (!sessions.makeRoom()) return noRoom(sessions.retrySeconds);
     await sessions.open(request, response, body.value);
     return undefined;
   }
@@ -99,12 +103,8 @@ const internal = refusal(
   -32603
 );
 
-function tooManySessions(seconds: number): Refusal {
-  return refusal(
-    503,
-    'Too many sessions are in use (http.sessions). One makes room by DELETE, or when it was unused for a minute.',
-    { 'Retry-After': String(seconds) }
-  );
+function noRoom(seconds: number): Refusal {
+  return refusal(503, tooManySessions, { 'Retry-After': String(seconds) });
 }
 
 type Body = { value: unknown } | { refusal: Refusal };

@@ -7,7 +7,7 @@ import type { Additions } from '../mcp/server/additions.ts';
 import { instructionsFor } from '../mcp/server/instructions.ts';
 import type { Life } from '../mcp/server/lifecycle.ts';
 import { offerOf, prospectOf } from '../mcp/server/offer.ts';
-import { serve } from '../mcp/server/server.ts';
+import { declaredBy, serve } from '../mcp/server/server.ts';
 import {
   type Address,
   addressIn,
@@ -18,6 +18,7 @@ import {
 } from './address.ts';
 import { Connections } from './connections.ts';
 import { loopbackNames } from './guard.ts';
+import { ModernHttp } from './modern-http.ts';
 import { router } from './router.ts';
 import { Sessions } from './sessions.ts';
 import { type Token, tokenCheck, tokenFor } from './token.ts';
@@ -63,10 +64,13 @@ export async function listen(options: ListenOptions): Promise<Listening> {
   const { http } = host.config;
   checkReach(address, http.allowedHosts);
   const instructions = instructionsFor(host.registry, host.config);
+  const prospect = prospectOf(host.config);
+  const capabilities = declaredBy({ prospect, additions });
   const sessions: Sessions = new Sessions({
     life,
     maxSessions: http.sessions,
     idleMs: http.idleMinutes * 60_000,
+    capabilities,
     serve: (session, transport) => {
       const council = host.councilOf(session.name, (name) =>
         sessions.keepsNames(name, session)
@@ -75,7 +79,7 @@ export async function listen(options: ListenOptions): Promise<Listening> {
         {
           life: session.life,
           instructions,
-          prospect: prospectOf(host.config),
+          prospect,
           offer: async () => offerOf(host, council),
           additions,
           session: {
@@ -100,6 +104,13 @@ export async function listen(options: ListenOptions): Promise<Listening> {
     life,
     connections,
     sessions,
+    modern: new ModernHttp({
+      instructions,
+      capabilities,
+      sessions,
+      life,
+      tools: additions?.tools ?? []
+    }),
     bodyBytes: http.bodyMegabytes * 1024 * 1024
   });
   const serveOne: RequestListener = (request, response) =>

@@ -14,7 +14,8 @@ import {
   type RawAnswer
 } from '../../../test/kit/servers/raw-http.ts';
 import { refuse } from './message.ts';
-import { type Session, Sessions } from './sessions.ts';
+import type { Session } from './session.ts';
+import { Sessions } from './sessions.ts';
 
 let server: HttpServer;
 let ending: AbortController;
@@ -48,6 +49,7 @@ async function start({ maxSessions = 9, idleMs = 600_000 } = {}) {
     life: { ending: ending.signal, track: (call) => call },
     maxSessions,
     idleMs,
+    capabilities: {},
     serve: async (session, transport) => {
       opened.push(session);
       const protocol = new Server(

@@ -1,16 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import type { ServerCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { logProblem } from '../../host/log.ts';
+import { Bridge } from '../mcp/modern/bridge.ts';
+import {
+  type Caller,
+  type ClientInfo,
+  openCaller
+} from '../mcp/modern/caller.ts';
+import { ModernError } from '../mcp/modern/revision.ts';
 import type { Life } from '../mcp/server/lifecycle.ts';
 import type { AnswerTransport } from '../mcp/transport/protocol.ts';
 import { HttpTransport, whenOver } from './http-transport.ts';
 import { allowsBatches, clientNameIn, type Refusal } from './message.ts';
+import { Session } from './session.ts';
 
 interface SessionsOptions {
   life: Life;
   maxSessions: number;
   idleMs: number;
+  capabilities: ServerCapabilities;
   serve: (session: Session, transport: AnswerTransport) => Promise<Server>;
 }
 
@@ -19,10 +29,46 @@ const maxGraceMs = 60_000;
 /** A client that was idle for this time may have left without DELETE. */
 const awayMs = 5000;
 
-/** The sessions of one process; each has a protocol server of its own. */
+/** The session of a client that has opened one by `initialize`. */
+export class OpenedSession extends Session {
+  /** Whether the client's revision of the protocol has batches. */
+  readonly hasBatches: boolean;
+  readonly #transport: HttpTransport;
+
+  constructor(
+    name: string,
+    { life, idleMs }: SessionsOptions,
+    transport: HttpTransport,
+    initialize: unknown
+  ) {
+    const clientName = clientNameIn(initialize);
+    const close = () => transport.close();
+    super({ name, clientName, life, idleMs, close });
+    this.hasBatches = allowsBatches(initialize);
+    this.#transport = transport;
+  }
+
+  /** @param body the parsed body, if the request has one */
+  handle(
+    request: IncomingMessage,
+    response: ServerResponse,
+    body?: unknown
+  ): Promise<Refusal | undefined> {
+    whenOver(request, response, this.hold());
+    return this.#transport.handle(request, response, body);
+  }
+}
+
+/**
+ * The sessions of one process; each has a protocol server of its own. Clients
+ * of revision 2026-07-28 open none: requests that name the same client share
+ * one.
+ */
 export class Sessions {
   readonly #options: SessionsOptions;
-  readonly #open = new Map<string, Session>();
+  readonly #open = new Map<string, OpenedSession>();
+  /** By the name of the client. */
+  readonly #callers = new Map<string, Promise<Caller>>();
   /** By name; includes sessions that are still being opened. */
   readonly #named = new Map<string, Session>();
   #count = 0;
@@ -30,7 +76,7 @@ export class Sessions {
   constructor(options: SessionsOptions) {
     this.#options = options;
     options.life.ending.addEventListener('abort', () => {
-      for (const session of this.#open.values()) session.endWaits();
+      for (const session of this.#named.values()) session.endWaits();
     });
   }
 
@@ -59,14 +105,14 @@ export class Sessions {
   }
 
   #longestIdle(): Session | undefined {
-    return [...this.#open.values()].reduce<Session | undefined>(
+    return [...this.#named.values()].reduce<Session | undefined>(
       (longest, session) =>
         session.idleForMs > (longest?.idleForMs ?? 0) ? session : longest,
       undefined
     );
   }
 
-  find(id: string): Session | undefined {
+  find(id: string): OpenedSession | undefined {
     return this.#open.get(id);
   }
 
@@ -83,7 +129,7 @@ export class Sessions {
 
   /** Whether the client of a session was active within the last `#graceMs`. */
   hasClient(name: string): boolean {
-    const session = [...this.#open.values()].find((one) => one.name === name);
+    const session = this.#named.get(name);
     return session !== undefined && session.idleForMs < this.#graceMs;
   }
 
@@ -100,7 +146,7 @@ export class Sessions {
       id,
       () => void this.#open.set(id, session)
     );
-    const session = new Session(name, this.#options, transport, message);
+    const session = new OpenedSession(name, this.#options, transport, message);
     this.#named.set(name, session);
     session.ended.addEventListener('abort', () => {
       this.#named.delete(name);
@@ -115,111 +161,55 @@ export class Sessions {
     }
   }
 
+  /**
+   * The session of the requests that name this client.
+   * @throws ModernError if there is no room for one more
+   */
+  callerOf(client: ClientInfo): Promise<Caller> {
+    const known = this.#callers.get(client.name);
+    if (known) return known;
+    if (!this.makeRoom()) throw new ModernError(-32603, tooManySessions, 503);
+    const opening = this.#openCaller(client);
+    this.#callers.set(client.name, opening);
+    return opening;
+  }
+
+  async #openCaller(client: ClientInfo): Promise<Caller> {
+    const { serve, capabilities, ...options } = this.#options;
+    this.#count += 1;
+    const name = String(this.#count);
+    const bridge = new Bridge();
+    const session = new Session({
+      ...options,
+      name,
+      clientName: client.name,
+      close: () => bridge.close()
+    });
+    this.#named.set(name, session);
+    session.ended.addEventListener('abort', () => {
+      this.#named.delete(name);
+      this.#callers.delete(client.name);
+    });
+    const release = session.hold();
+    try {
+      const start = () => serve(session, bridge);
+      const caller = await openCaller(bridge, start, client, capabilities);
+      const { ending } = session.life;
+      return { ...caller, ending, hold: () => session.hold() };
+    } catch (error) {
+      await session.end();
+      throw error;
+    } finally {
+      release();
+    }
+  }
+
   async close(): Promise<void> {
-    const ends = [...this.#open.values()].map((session) => session.end());
+    const ends = [...this.#named.values()].map((session) => session.end());
     for (const end of await Promise.allSettled(ends))
       if (end.status === 'rejected') logProblem(end.reason);
   }
 }
 
-/**
- * The session of one client, from `initialize` until DELETE, the idle limit or
- * the shutdown of the server. Waits and subscriptions end with the session;
- * agents keep running.
- */
-export class Session {
-  /** Unique in this process, and not secret, unlike the session's id. */
-  readonly name: string;
-  readonly life: Life;
-  /** Whether the client's revision of the protocol has batches. */
-  readonly hasBatches: boolean;
-  /** The client's `clientInfo.name`. */
-  readonly clientName: string | undefined;
-  readonly #transport: HttpTransport;
-  readonly #idleMs: number;
-  readonly #ending = new AbortController();
-  readonly #ended = new AbortController();
-  /** The number of active calls, open requests and open streams. */
-  #busy = 0;
-  #idleSince = performance.now();
-  #timer: NodeJS.Timeout | undefined;
-
-  constructor(
-    name: string,
-    { life, idleMs }: SessionsOptions,
-    transport: HttpTransport,
-    initialize: unknown
-  ) {
-    this.name = name;
-    this.hasBatches = allowsBatches(initialize);
-    this.clientName = clientNameIn(initialize);
-    this.#idleMs = idleMs;
-    this.#transport = transport;
-    this.life = {
-      ending: this.#ending.signal,
-      track: (call) => {
-        const release = this.#hold();
-        call.then(release, release);
-        return life.track(call);
-      }
-    };
-  }
-
-  get ended(): AbortSignal {
-    return this.#ended.signal;
-  }
-
-  /** Milliseconds since the last use; 0 while the session is in use. */
-  get idleForMs(): number {
-    return this.#busy > 0 ? 0 : performance.now() - this.#idleSince;
-  }
-
-  /** @param body the parsed body, if the request has one */
-  handle(
-    request: IncomingMessage,
-    response: ServerResponse,
-    body?: unknown
-  ): Promise<Refusal | undefined> {
-    whenOver(request, response, this.#hold());
-    return this.#transport.handle(request, response, body);
-  }
-
-  async end(): Promise<void> {
-    this.markEnded();
-    await this.#transport.close();
-  }
-
-  /** Ends long waits; their answers can still be sent. */
-  endWaits(): void {
-    this.#ending.abort();
-  }
-
-  /** Frees the slot of a session whose transport is closed or closing. */
-  markEnded(): void {
-    clearTimeout(this.#timer);
-    this.#ending.abort();
-    this.#ended.abort();
-  }
-
-  /**
-   * Counts one use of the session.
-   * @returns a function that ends this use; call it once
-   */
-  #hold(): () => void {
-    this.#busy += 1;
-    clearTimeout(this.#timer);
-    return () => {
-      this.#busy -= 1;
-      if (this.#busy === 0) this.#startIdleTimer();
-    };
-  }
-
-  #startIdleTimer(): void {
-    if (this.#ended.signal.aborted) return;
-    this.#idleSince = performance.now();
-    this.#timer = setTimeout(
-      () => void this.end().catch(logProblem),
-      this.#idleMs
-    ).unref();
-  }
-}
+export const tooManySessions =
+  'Too many sessions are in use (http.sessions). DELETE ends one; one unused for a minute is ended for a new one.';

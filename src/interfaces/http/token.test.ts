@@ -118,10 +118,10 @@ describe('the token file', () => {
 
   test('is refused if it is a folder or a pipe', () => {
     mkdirSync(file, { recursive: true, mode: 0o700 });
-    expect(() => tokenFor(file, undefined)).toThrow(refused(/is no file/));
+    expect(() => tokenFor(file, undefined)).toThrow(refused(/is not a file/));
     const pipe = `${file}-pipe`;
     execFileSync('mkfifo', ['-m', '600', pipe]);
-    expect(() => tokenFor(pipe, undefined)).toThrow(refused(/is no file/));
+    expect(() => tokenFor(pipe, undefined)).toThrow(refused(/is not a file/));
   });
 
   test.each(['', 'short', `${value} ${value}`, `${value}\n${value}`])(

@@ -33,8 +33,8 @@ export function tokenFor(file: string, custom: string | undefined): Token {
     if (tokenPattern.test(custom)) return { value: custom, file: undefined };
     throw new HostError(
       'config_invalid',
-      `${tokenVariable} is no token: it needs 16 characters or more of A-Z a-z 0-9 - . _ ~ + / =.`,
-      'Give another one, or none: then one is made.'
+      `${tokenVariable} is not a token: it needs 16 characters or more of A-Z a-z 0-9 - . _ ~ + / =.`,
+      'Give another one, or none: one is then made.'
     );
   }
   try {
@@ -73,7 +73,7 @@ function readToken(file: string): string {
     const { mode, uid } = fstatSync(descriptor);
     if (process.platform !== 'win32') {
       if ((mode & constants.S_IFMT) !== constants.S_IFREG)
-        throw invalid('is no file');
+        throw invalid('is not a file');
       if (uid !== process.getuid?.()) throw invalid('belongs to another user');
       if ((mode & 0o077) !== 0)
         throw invalid(

@@ -65,5 +65,5 @@ test('an agent at a command line waits for its own agents, not for itself', asyn
   expect(JSON.parse(result.slice(0, result.indexOf('}') + 1))).toMatchObject({
     status: 'no_agents_running'
   });
-  expect(result).toContain(`Agent ${agent_id} is the one that asks`);
+  expect(result).toContain(`Agent ${agent_id} is the caller`);
 });

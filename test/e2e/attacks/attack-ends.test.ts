@@ -105,7 +105,7 @@ test('attack: a git that never answers starts an agent at most 5 s later', async
   expect(waited.data.status).toBe('all_completed');
   expect(performance.now() - began).toBeLessThan(promisedMs + 1000);
   const result = await server.call('result', { agent_id: data.agent_id });
-  expect(result.text).toContain('git was not done within 4 s');
+  expect(result.text).toContain('git did not finish within 4 s');
   await server.close();
 });
 

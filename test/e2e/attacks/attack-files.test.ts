@@ -120,7 +120,7 @@ describe('a link out of the workspace is not followed', () => {
       context_files: ['notes.txt']
     });
     expect(isError).toBe(true);
-    expect(data.error).toContain('is no file inside the workspace');
+    expect(data.error).toContain('is not a file inside the workspace');
   });
 
   test('attack: the settings of a client are a link to a file of the user', async () => {

@@ -48,7 +48,7 @@ describe('no file of the repository is read that leads elsewhere or never ends',
         ms
       } = await run('echo x >made.txt; echo ok');
       expect(status).toBe('completed');
-      expect(note).toContain(`.git/info/${name} (it is no regular file)`);
+      expect(note).toContain(`.git/info/${name} (it is not a regular file)`);
       expect(ms).toBeLessThan(promisedMs);
     }
   );
@@ -93,7 +93,7 @@ describe('no file of the repository is read that leads elsewhere or never ends',
   ])('attack: .git/%s is a FIFO', async (name) => {
     rmSync(at('.git', name), { force: true });
     execFileSync('mkfifo', [at('.git', name)]);
-    await expectNotCompared(/is no regular file/);
+    await expectNotCompared(/is not a regular file/);
   });
 
   test('attack: .git/index is a link to a secret', async () => {
@@ -162,7 +162,7 @@ describe('no file of the repository is read that leads elsewhere or never ends',
       ms
     } = await run('mkfifo .gitignore; echo ok');
     expect(status).toBe('completed');
-    expect(note).toContain('git was not done within');
+    expect(note).toContain('git did not finish within');
     expect(ms).toBeLessThan(promisedMs);
   });
 

@@ -36,7 +36,7 @@ const changes: [what: string, change: (path: string) => void, told: string][] =
     [
       'a link out of the workspace',
       (path) => symlinkSync(workspace.home, path),
-      'leads out of the workspace by now'
+      'now leads out of the workspace'
     ],
     ['nothing', () => undefined, 'is gone']
   ];

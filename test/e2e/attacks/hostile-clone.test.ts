@@ -180,7 +180,7 @@ test('a world-writable directory is refused until its mode is repaired', async (
   const refused = await server.call('spawn_rehearsal', { prompt: 'say x' });
   expect(refused.data).toMatchObject({
     error_code: 'state_unsafe',
-    error: `${logs} can be changed by everybody on this machine.`,
+    error: `${logs} can be changed by every user of this machine.`,
     hint: expect.stringContaining(`chmod o-w ${logs}`)
   });
   expect(readdirSync(logs)).toEqual([]);

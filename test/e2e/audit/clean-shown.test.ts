@@ -62,7 +62,7 @@ test('without a word of what may go it shows what there is', async () => {
     '     0  agents that others need, or with a worktree',
     '     4  all agents (there is no diskLimitMegabytes)',
     '     0  patches of agents that were removed',
-    '     0  workers that are over',
+    '     0  workers that have ended',
     ''
   ]);
   expect(stderr).toContain('troupe clean --older-than 30d');

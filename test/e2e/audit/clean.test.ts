@@ -91,7 +91,7 @@ describe('which agents go', () => {
 
   test.each([
     ['of another workspace', 9, 'There is no agent "00000009"'],
-    ['at work', 1, 'Agent 00000001 stays: it runs, waits for a place']
+    ['at work', 1, 'Agent 00000001 stays: it is running or queued']
   ])('none at all when one is named that is %s', async (_, number, words) => {
     agent(1, { daysAgo: null });
     agent(2, { daysAgo: 1, read: true });
@@ -108,10 +108,10 @@ describe('which agents go', () => {
     agent(2, { ...api, session_id, daysAgo: 8, continues: idOf(1) });
     const { stderr } = await clean('--keep', '0', '--yes');
     expect(there()).toEqual([1, 2].map(idOf));
-    expect(stderr).toContain('1 whose session others go on with');
+    expect(stderr).toContain('1 whose session others continue');
     const named = await clean(idOf(2), '--yes');
     expect(named.code).toBe(1);
-    expect(named.stderr).toContain(`Name them all, also ${idOf(1)}.`);
+    expect(named.stderr).toContain(`Give all of them, also ${idOf(1)}.`);
     await clean(idOf(2), idOf(1), '--yes');
     expect(there()).toEqual([]);
   });
@@ -178,7 +178,7 @@ describe('before anything goes', () => {
     ['--older-than 30', 'Give a number and a unit: 30d, 12h'],
     ['--max-size 2', 'Give a number and a unit: 2GB'],
     ['--keep some', 'Give a whole number'],
-    ['00000001 --keep 1', 'Agents that are named are removed whatever']
+    ['00000001 --keep 1', 'Agents given by id are removed whatever']
   ])('%s is refused', async (flags, words) => {
     agents(1);
     const { code, stderr } = await clean(...flags.split(' '), '--yes');

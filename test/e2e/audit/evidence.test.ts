@@ -197,7 +197,7 @@ describe('however it ends, an agent’s changes are seen', () => {
       { path: 'notes.txt', added: 1, removed: 0 }
     ]);
     expect(result.files_changed_note).toMatch(
-      /^The files were looked at \d+ s after the end: /
+      /^The files were compared \d+ s after the end: /
     );
   });
 });

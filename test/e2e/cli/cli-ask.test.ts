@@ -109,7 +109,7 @@ test.each([
   [
     'a file outside the workspace',
     [...both, 'hi', '--context', '../other.txt'],
-    'is no file inside the workspace'
+    'is not a file inside the workspace'
   ]
 ])('%s is refused, and nothing starts', async (_, args, words) => {
   const refused = await troupe(['ask', ...args]);

@@ -49,7 +49,7 @@ const words = async (...typed: string[]) => {
 };
 
 test.each([
-  [['re'], ['result', 'record']],
+  [['re'], ['result', 'report', 'record']],
   [['log', '--v'], ['--verify']],
   [['log', '--verify', '--v'], []],
   [

@@ -153,7 +153,7 @@ test('a program that does not answer costs 15 s and is ended', async () => {
     version: null,
     login: 'unknown',
     ready: false,
-    next: `Find out why ${join(workspace.bin, 'claude')} does not answer: it was given 15 s.`
+    next: `Find out why ${join(workspace.bin, 'claude')} does not answer within 15 s.`
   });
   for (const pid of readFileSync(started, 'utf8').trim().split('\n'))
     expect(() => process.kill(Number(pid), 0)).toThrow('ESRCH');

@@ -48,8 +48,8 @@ test.each<[string, string, () => unknown]>([
     () => workspace.write('.mcp.json', twice)
   ],
   [
-    'what is no text',
-    'is no UTF-8 text',
+    'what is not text',
+    'is not UTF-8 text',
     () => writeFileSync(pathOf('.mcp.json'), Buffer.from([0x7b, 0xe4, 0x7d]))
   ]
 ])('init leaves %s, and prints the entry', async (_, problem, prepare) => {
@@ -111,7 +111,7 @@ test('--remove says what stays, and takes no word of what to put in', async () =
   expect(existsSync(pathOf('.mcp.json'))).toBe(false);
 });
 
-test('a configuration that is no JSON is reported on one line', async () => {
+test('a configuration that is not JSON is reported on one line', async () => {
   workspace.write('troupe.config.json', '{"maxConc');
   const { code, stderr } = await init('claude', '--yes', '--access', 'read');
   expect(code).toBe(1);

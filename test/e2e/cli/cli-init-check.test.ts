@@ -100,6 +100,7 @@ test('with --json all of it is one document', async () => {
       problem: null,
       written: true
     },
+    claude_settings: null,
     first_task: {
       engine: 'rehearsal',
       agent_id: expect.stringMatching(/^[0-9a-f]{8}$/),

@@ -103,7 +103,7 @@ test('a foreign entry stays, and init says so', async () => {
   }
 });
 
-test('init writes nothing unasked', async () => {
+test('init writes nothing without asking', async () => {
   for (const [flags, code] of [[['--dry-run'], 0] as const, [[], 1] as const]) {
     const shown = await init('claude', ...flags);
     expect(shown.code).toBe(code);
@@ -219,7 +219,7 @@ test('an entry that approves every tool is named as such', async () => {
   expect(stderr).toContain('Codex calls every tool without asking');
 });
 
-test('in a configuration that is no JSON, --access is put in by hand', async () => {
+test('in a configuration that is not JSON, --access is put in by hand', async () => {
   const text = '# mine\nmaxDepth: 1\n';
   const path = workspace.write('troupe.config.yaml', text);
   const { code, stdout } = await init('claude', '--yes', '--access', 'read');

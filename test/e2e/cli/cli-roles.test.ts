@@ -106,7 +106,7 @@ test('roles ID --json has the facts and the brief', async () => {
     id: 'second-opinion',
     from: 'built-in',
     access: 'read',
-    body: expect.stringMatching(/^Somebody is about .*\S$/s)
+    body: expect.stringMatching(/^A person is about .*\S$/s)
   });
 });
 

@@ -85,7 +85,7 @@ test.each([
   const env = { XAI_API_KEY: 'a-key-for-this-test' };
   const refused = await troupe(['run', 'grok', 'hi', ...flag], { env });
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain(`${flag[0]} means nothing to it. Leave it`);
+  expect(refused.stderr).toContain(`${flag[0]} has no effect. Leave it`);
   expect((await listed()).ended).toEqual([]);
 });
 

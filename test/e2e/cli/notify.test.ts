@@ -165,7 +165,7 @@ test.each([
   expect(await runCommand(workspace, args, { stdin })).toEqual(silent);
 });
 
-test('what is no JSON is an error for the user, and wakes no model', async () => {
+test('what is not JSON is an error for the user, and wakes no model', async () => {
   const args = ['notify', '--hook', 'claude'];
   const { code, stderr } = await runCommand(workspace, args, { stdin: 'x' });
   expect(code).toBe(1);

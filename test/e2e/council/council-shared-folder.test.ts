@@ -75,7 +75,9 @@ describe('in a folder like /tmp, where everybody may add something,', () => {
       execFileSync('mkfifo', [join(folder, name)]);
       const { data } = await server.call('start_council', question);
       expect(data.error_code).toBe('state_unsafe');
-      expect(data.error).toContain(`${join(folder, name)} is no regular file`);
+      expect(data.error).toContain(
+        `${join(folder, name)} is not a regular file`
+      );
     }
   );
 });

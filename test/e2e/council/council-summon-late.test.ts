@@ -108,7 +108,7 @@ test('an agent whose folder is removed is reported as started, and not awaited',
     {
       agent_id: id,
       status: 'failed',
-      error: expect.stringContaining('It was started')
+      error: expect.stringContaining('Its folder was removed')
     }
   ]);
   stage.letGo();
@@ -121,7 +121,7 @@ test('a file in place of history is named, and nothing is changed', async () => 
   const asked = { agent_name: 'alice', request: 'Which database?' };
   const refused = await refusal(server.call('start_council', asked));
   expect(refused).toMatchObject({ code: 'storage_unwritable' });
-  expect(refused.error).toContain(`${history} is no directory`);
+  expect(refused.error).toContain(`${history} is not a directory`);
   rmSync(history);
   await start('Which database?');
   expect(existsSync(history)).toBe(true);

@@ -124,12 +124,12 @@ describe('a key file', () => {
   });
 
   test.each([
-    ['is no JSON', '{"XAI_API_KEY": "half-a-key', 'it is not valid JSON'],
+    ['is not JSON', '{"XAI_API_KEY": "half-a-key', 'it is not valid JSON'],
     ['holds a list', '["half-a-key"]', 'it is not a JSON object'],
     [
       'holds another kind of value',
       '{"XAI_API_KEY": ["half-a-key"]}',
-      'the value of "XAI_API_KEY" is no text'
+      'the value of "XAI_API_KEY" is not text'
     ]
   ])('that %s is reported without its content', async (_how, text, said) => {
     workspace.write('api_keys.json', text);

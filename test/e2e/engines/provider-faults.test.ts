@@ -81,7 +81,7 @@ const cases: Record<string, Case> = {
     answers: [page(200)],
     code: 'bad_output',
     requests: 1,
-    error: /sent a web page, no answer.*Check baseUrl\.$/
+    error: /sent a web page instead of an answer.*Check baseUrl\.$/
   },
   'a wrong key that is quoted': {
     answers: [sends(401, ({ key }) => `{"error": "Who is ${key}?"}`)],
@@ -92,9 +92,9 @@ const cases: Record<string, Case> = {
   'JSON that breaks off': {
     answers: [events('{"id": "x')],
     code: 'bad_output',
-    error: /cannot be used: it is no valid JSON/
+    error: /cannot be used: it is not valid JSON/
   },
-  'an event that is no JSON': {
+  'an event that is not JSON': {
     answers: [events('{"a', 'b"}')],
     code: 'bad_output'
   },
@@ -131,7 +131,7 @@ const cases: Record<string, Case> = {
   'a refusal': {
     answers: [says('', { stop: 'refusal' })],
     code: 'content_refused',
-    error: /Put it differently, or use another engine\.$/
+    error: /Rephrase the prompt, or use another engine\.$/
   },
   'one piece instead of a stream': {
     answers: [saysWhole('Hello')],

@@ -41,7 +41,7 @@ describe('a spawn is refused with what to correct', () => {
     ['no prompt', {}, '"prompt"'],
     ['an empty prompt', { prompt: '' }, '"prompt"'],
     ['a blank prompt', { prompt: ' \n\t' }, 'prompt'],
-    ['a prompt that is no text', { prompt: ['say'] }, '"prompt"'],
+    ['a prompt that is not text', { prompt: ['say'] }, '"prompt"'],
     ['a NUL in the prompt', { prompt: 'a\0b' }, 'prompt'],
     ['a NUL in the system prompt', nul('system_prompt'), 'system_prompt'],
     ['a NUL in the model', nul('model'), 'model'],

@@ -124,7 +124,7 @@ test('a client that leaves does not cost the agent its start', async () => {
   expect(await resultOf(id)).toMatchObject({
     status: 'completed',
     files_changed_note:
-      'The files were not compared: git was not done within 1 s.'
+      'The files were not compared: git did not finish within 1 s.'
   });
   expect(hasStarted()).toBe(true);
 });

@@ -54,7 +54,7 @@ for (const args of [
       const { status, stderr } = commandInto('/dev/full', args);
       expect(status).toBe(1);
       expect(stderr).toMatch(
-        /^troupe: stdout cannot be written, so that its end is missing: ENOSPC[^\n]*\.\n/m
+        /^troupe: stdout cannot be written, so its end is missing: ENOSPC[^\n]*\.\n/m
       );
     }
   );

@@ -95,7 +95,7 @@ async function expectLost(act: string): Promise<void> {
       {
         status: 'interrupted',
         error_code: 'interrupted',
-        error: `Its worktree ${worktree} was deleted under it, with what it had not committed there; its output is kept.`,
+        error: `Its worktree ${worktree} was deleted while it ran, with its uncommitted work; its output is kept.`,
         result: 'answer',
         files_changed_note:
           'The files were not compared: its worktree was deleted.'

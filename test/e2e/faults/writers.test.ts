@@ -100,7 +100,7 @@ test('agents that shared the files are named in the note of each', async () => {
   const short = await spawn(two, 'echo x >b.txt; echo ok');
   const { files_changed_note: note } = await resultOf(short);
   const reader = await spawnReader(two);
-  expect(note).toMatch(/^Also at work in the same files meanwhile: /);
+  expect(note).toMatch(/^Others that worked in the same files meanwhile: /);
   expect(note).toContain(other.data.agent_id);
   expect(await resultOf(reader)).not.toHaveProperty('files_changed_note');
   workspace.write('../home/gate', '');

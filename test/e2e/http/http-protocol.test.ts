@@ -43,25 +43,12 @@ describe('without a session', () => {
     }
   );
 
-  test('a method of a later protocol is not found, and initialize works after it', async () => {
-    const body = message('server/discover', {}, 7);
-    const { status, headers, text } = await ask(server, { body });
-    expect(status).toBe(200);
-    expect(headers['content-type']).toBe('application/json');
-    expect(JSON.parse(text)).toMatchObject({
-      jsonrpc: '2.0',
-      id: 7,
-      error: { code: -32601 }
-    });
-    await rawSession(server);
-  });
-
   test('GET and DELETE are bad requests', async () => {
     for (const method of ['GET', 'DELETE'])
       expect((await ask(server, { method })).status).toBe(400);
   });
 
-  test('what is no JSON, and no message, is a bad request', async () => {
+  test('what is not JSON, and no message, is a bad request', async () => {
     for (const body of ['', '{', 'null', '[]', '7', '{"method":7}', '[1]'])
       expect((await ask(server, { body })).status, body).toBe(400);
   });

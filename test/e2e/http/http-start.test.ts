@@ -66,7 +66,7 @@ describe('an address', () => {
     ':8377',
     '8377/mcp'
   ])('such as "%s" is none', async (address) => {
-    expect(await refused([`--http=${address}`])).toContain('is no address');
+    expect(await refused([`--http=${address}`])).toContain('is not an address');
   });
 
   test('that another process has is reported as in use', async () => {
@@ -86,7 +86,7 @@ describe('an address', () => {
     async (host) => {
       const flags = ['--http', `${host}:0`, '--allow-host', 'agents.example'];
       const told = await refused(flags);
-      expect(told).toContain(`${host} is no address of this machine (E`);
+      expect(told).toContain(`${host} is not an address of this machine (E`);
       expect(told).not.toMatch(/port 0|Port/);
     }
   );
@@ -118,11 +118,11 @@ describe('an address', () => {
 test('names and origins that are none are refused', async () => {
   for (const name of ['https://agents.example', 'a b', 'agents.example:80'])
     expect(await refused(['--http', '0', '--allow-host', name])).toContain(
-      'is no host name'
+      'is not a host name'
     );
   for (const origin of ['null', 'board.example', 'https://board.example/'])
     expect(await refused(['--http', '0', '--allow-origin', origin])).toContain(
-      'is no origin'
+      'is not an origin'
     );
   expect(await refused(['--allow-host', 'agents.example'])).toContain('--http');
 });
@@ -215,7 +215,7 @@ describe('the file of the token', () => {
     await server.end();
     for (const TROUPE_HTTP_TOKEN of ['short', 'with a space in between'])
       expect(await refused(start, { TROUPE_HTTP_TOKEN })).toContain(
-        'TROUPE_HTTP_TOKEN is no token'
+        'TROUPE_HTTP_TOKEN is not a token'
       );
   });
 });

@@ -156,7 +156,7 @@ describe('an agent for whose agents there is no place', () => {
       isError: true,
       data: {
         error_code: 'invalid_input',
-        error: expect.stringContaining('is the one that asks')
+        error: expect.stringContaining('is the caller')
       }
     });
   });

@@ -72,7 +72,7 @@ describe('an agent that starts its server and', () => {
     expect(refused.isError).toBe(true);
     expect(refused.data).toMatchObject({
       error_code: 'depth_limit',
-      error: expect.stringContaining('2 deep; the limit is 2')
+      error: expect.stringContaining('at depth 2; the limit is 2')
     });
     const journal = readFileSync(join(workspace.record, 'iac.jsonl'), 'utf8');
     const spawns = journal.match(/"type":"spawned"/g);
@@ -127,7 +127,7 @@ test('a person learns that an agent was there before', async () => {
   await left.close();
   expect(data).toMatchObject({
     error_code: 'depth_limit',
-    error: expect.stringContaining('left behind, 2 deep; the limit is 2'),
+    error: expect.stringContaining('left running, at depth 2; the limit is 2'),
     hint: expect.stringContaining('a terminal that no agent has opened')
   });
 });

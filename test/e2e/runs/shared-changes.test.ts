@@ -95,7 +95,7 @@ describe('of agents whose engines say nothing of their edits', () => {
     const result = await resultOf(short);
     expect(result.files_changed).toEqual([shared('b.txt')]);
     expect(result.files_changed_note).toBe(
-      `Also at work in the same files meanwhile: ${long}. What they may have changed is marked as shared.`
+      `Others that worked in the same files meanwhile: ${long}. What they may have changed is marked as shared.`
     );
     allow('end');
     const both = [shared('a.txt'), shared('b.txt')];

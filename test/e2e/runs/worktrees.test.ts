@@ -158,7 +158,7 @@ describe('an isolated agent', () => {
       expect(existsSync(join(path, file)), script).toBe(true);
       expect(worktree).not.toHaveProperty('removed');
       expect(result.files_changed_note).toBe(
-        'Of submodules only their commits were compared.'
+        'Only the commits of submodules were compared.'
       );
     }
     for (const folder of ['empty', 'sub/empty', 'lib/empty']) {
@@ -211,7 +211,7 @@ describe('an isolated agent', () => {
       { path: 'b.txt', ...change }
     ]);
     expect(two.files_changed_note).toBe(
-      `Earlier at work in this worktree: ${one.agent_id}. What they may have changed is marked as shared.`
+      `Others that worked in this worktree before: ${one.agent_id}. What they may have changed is marked as shared.`
     );
     const { path, branch } = one.worktree as Record<string, string>;
     workspace.git('worktree', 'remove', '--force', path ?? '');

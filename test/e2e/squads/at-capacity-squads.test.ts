@@ -35,7 +35,7 @@ describe('a squad that an agent starts', () => {
     const [parent = ''] = await parents(1, [start(3), start(2)]);
     const [[three, two] = []] = await answers([parent]);
     expect(three).toMatchObject(refused);
-    expect(three?.data.error).toContain('no 3 places are free');
+    expect(three?.data.error).toContain('no 3 slots are free');
     expect(two?.isError).toBe(false);
     expect(two?.data.members).toMatchObject([
       { status: 'running' },
@@ -78,7 +78,7 @@ describe('a squad that an agent starts', () => {
       {
         status: 'failed',
         error_code: 'spawn_failed',
-        error: expect.stringContaining('no place was free for 10 s')
+        error: expect.stringContaining('no slot was free for 10 s')
       }
     ]);
   });

@@ -21,7 +21,7 @@ import {
 
 /** What stands before words that are no id. */
 const noId =
-  'what its command printed is no chat id (1 to 256 of A-Z a-z 0-9 . _ : -, and no "-" first): ';
+  'what its command printed is not a chat id (1 to 256 of A-Z a-z 0-9 . _ : -, and no "-" first): ';
 
 let workspace: TempWorkspace;
 let agents: SquadAgents;

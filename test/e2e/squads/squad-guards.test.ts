@@ -77,7 +77,7 @@ test('a member may start squads as deep as maxDepth, and no deeper', async () =>
   ]) {
     const said = await refusal(deepest, [member]);
     expect(said.error_code).toBe('depth_limit');
-    expect(said.error).toContain('2 deep; the limit is 2');
+    expect(said.error).toContain('at depth 2; the limit is 2');
     expect(said.hint).toContain('maxDepth');
   }
   expect(everythingIn(state)).toEqual(before);

@@ -129,7 +129,7 @@ test('a member in line is reported as in line, not as without a slot', async () 
   server = await startServer(workspace, { env });
   const squad = await startSquad(server, [one, two], background);
   const { data } = await server.call('result', { agent_id: idOf(squad, 1) });
-  expect(data.message).toMatch(/^Waiting for its turn or a free place/);
+  expect(data.message).toMatch(/^Waiting for its turn or a free slot/);
   agents.open('one');
   await server.call('wait_for_agents', { squadId: squad.squadId });
 });

@@ -169,7 +169,7 @@ describe('a squad is refused, with the member at fault and what to do,', () => {
     const said = await refusal(stateful, [good, { ...good, chatId }]);
     expect(said.error_code).toBe('invalid_input');
     expect(said.error).toContain(
-      `${member}: ${JSON.stringify(chatId)} is no chatId`
+      `${member}: ${JSON.stringify(chatId)} is not a chatId`
     );
     expect(said.hint).toContain('leave it out for a new chat');
   });
@@ -195,9 +195,7 @@ describe('a squad is refused, with the member at fault and what to do,', () => {
       stateless,
       Array.from({ length: 500 }, (_, index) => (index === 7 ? good : far))
     );
-    expect(said.error).toContain(
-      'Also at fault: members.5, members.6, members.8'
-    );
+    expect(said.error).toContain('Also wrong: members.5, members.6, members.8');
     expect(said.error).toContain(', members.499.');
     expect(said.error.length).toBeLessThan(9000);
   });

@@ -58,7 +58,7 @@ const faults: [text: string, reason: string][] = [
   ['squaddie <%~ cwd %>', '<%~'],
   ['squaddie <%- cwd %>', '<%-'],
   ['squaddie "<%= cwd %>', 'an open quote'],
-  ['squaddie <% if (cwd { %> x <% } %>', 'it has a fault'],
+  ['squaddie <% if (cwd { %> x <% } %>', 'it has an error'],
   ['squaddie <%= nothing %>', 'nothing is not defined'],
   ['<% if (false) { %> squaddie <% } %>', 'no program'],
   ['', 'no program'],

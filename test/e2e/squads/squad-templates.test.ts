@@ -101,7 +101,7 @@ test('a program is looked for in the workspace when it is a path', async () => {
   const client = await start('tools/agent.cjs');
   const missing = await startMember(client, ask('One.'));
   expect(missing).toMatchObject({ status: 'error' });
-  expect(missing.error).toContain(`${file} is no program that can be run`);
+  expect(missing.error).toContain(`${file} is not a program that can be run`);
   chmodSync(file, 0o755);
   const member = { ...ask('Two.'), cwd: 'inner' };
   expect(await startMember(client, member)).toMatchObject({

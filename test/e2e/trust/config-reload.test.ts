@@ -184,6 +184,34 @@ test('what counts after a restart only is named', async () => {
   expect(await resultOf('echo $WORD')).toBe('two');
 });
 
+test('each tool that starts agents says what does not count', async () => {
+  const toolsets = ['spawn', 'runs', 'squad', 'council', 'orchestrator'];
+  const all = {
+    toolsets,
+    engines: { rehearsal: {} },
+    squad: { engine: 'rehearsal' },
+    orchestrator: { backend: 'process' }
+  };
+  await start(file, all);
+  configure({ ...all, http: { sessions: 3 } });
+  await server.call('start_council', { request: 'Why?', agent_name: 'me' });
+  const engine = 'rehearsal';
+  const members = [{ roleId: 'architect', task: 'Look' }];
+  for (const [tool, args] of [
+    ['spawn_rehearsal', { prompt: 'hello' }],
+    ['second_opinion', { question: 'Why?', engines: [engine] }],
+    ['start_squad_members', { members, background: true }],
+    ['summon_agent', { engine }],
+    ['agent_create', { name: 'one', role: 'Work', engine }]
+  ] as const) {
+    const { data, text } = await server.call(tool, args);
+    expect({ tool, said: String(data.message ?? text) }).toEqual({
+      tool,
+      said: expect.stringMatching(stillUses)
+    });
+  }
+});
+
 test('code is not read again, and the answer says so', async () => {
   const name = 'troupe.config.mjs';
   const code = (level: string) =>

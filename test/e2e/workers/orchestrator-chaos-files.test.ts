@@ -69,7 +69,7 @@ describe.each(logs)('in the record’s %s', (log) => {
 
   test.each([
     ['a line of 5 MB', `${'x'.repeat(5e6)}`],
-    ['a line that is no JSON', 'not ours'],
+    ['a line that is not JSON', 'not ours'],
     ['JSON of another kind', '{"hello":["world"]}'],
     ['bytes that are no text', '\u0000\ufffd\u0000']
   ])('%s of somebody else is passed over', async (_, line) => {

@@ -116,7 +116,7 @@ describe.each(backends)('agent_create that fails (%s)', (backend) => {
 
   testHere('says that a program has said nothing', async () => {
     const { error } = await failed('mute');
-    expect(error).toContain('It has said nothing.');
+    expect(error).toContain('It printed nothing.');
   });
 
   testHere('ends a program that does not want to end', async () => {

@@ -56,7 +56,7 @@ describe('agent_create refuses', () => {
       /"rolle", "pane"/
     ],
     [
-      'what is no name of a variable',
+      'what is not a variable name',
       { ...right, env: { 'A-B': 'x' } },
       'invalid_input',
       /env.*A-B/
@@ -68,7 +68,7 @@ describe('agent_create refuses', () => {
       /env\.A/
     ],
     [
-      'a variable that is no text',
+      'a variable that is not text',
       { ...right, env: { A: 1 } },
       'invalid_input',
       /env\.A/

@@ -89,7 +89,8 @@ describe('the resources of a server', () => {
       {
         uri: `${run}/broadcast`,
         name: `broadcast of run ${worker.run_id}`,
-        description: 'What all workers of a run came to, the newest 200.',
+        description:
+          'Results and states of all workers of a run, the newest 200.',
         mimeType: 'application/x-ndjson'
       },
       {
@@ -239,7 +240,7 @@ describe('the resources of a server', () => {
     expect(uris).toContain(`${agent}/meta`);
     const reading = resourceRead(master, `agent://${spoilt}/outbox`);
     const outbox = join(stage.record, record, 'outbox.jsonl');
-    await expect(reading).rejects.toThrow(`${outbox} is no regular file`);
+    await expect(reading).rejects.toThrow(`${outbox} is not a regular file`);
   });
 
   test('want a request to name one', async () => {

@@ -107,7 +107,7 @@ describe('a server of a worker does not start', () => {
     [
       'with an id that nobody has',
       ['--toolsets', 'worker', '--agent-id', 'ffffffff'],
-      /no worker "ffffffff".* The list of workers shows which there are/
+      /no worker "ffffffff".* The list of workers shows all/
     ],
     [
       'with an id that is a path',

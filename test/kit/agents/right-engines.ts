@@ -27,6 +27,15 @@ export const program: CliEngine = {
     if (type === 'session') return { ...reply, sessionId: String(text) };
     if (type === 'said') return { ...reply, text: String(text) };
     return type === 'done' ? { ...reply, finished: true } : reply;
+  },
+  turns: (event) => {
+    const { type, text } = { type: '', text: '', ...Object(event) };
+    if (type === 'said') return [{ kind: 'text', text: String(text) }];
+    if (type !== 'ran') return [];
+    return [
+      { kind: 'tool', id: '1', name: 'run', input: String(text) },
+      { kind: 'result', id: '1', text: '' }
+    ];
   }
 };
 
@@ -52,6 +61,7 @@ export const api: ApiEngine = {
 const lines = [
   { type: 'session', text: 'the-session' },
   { type: 'said', text: 'Half' },
+  { type: 'ran', text: 'npm test' },
   { type: 'said', text: 'Whole.' },
   { type: 'done' }
 ];

@@ -15,13 +15,13 @@ export const wrongPrograms: [string, object, string, RegExp][] = [
     'a member that is misspelled',
     { idleTimoutSeconds: 5 },
     'misspells no member',
-    /is idleTimeoutSeconds meant/
+    /did you mean idleTimeoutSeconds/
   ],
   [
     'a member within another that is misspelled',
     { env: { keeps: ['X'] } },
     'misspells no member',
-    /is env\.keep meant/
+    /did you mean env\.keep/
   ],
   ['an instance', { mine: new Instance() }, 'is plain data', /right\.mine/],
   [
@@ -47,7 +47,52 @@ export const wrongPrograms: [string, object, string, RegExp][] = [
     {
       args: () => {
         calls += 1;
-        return [String(calls)];
+        return [
+          String(calls),
+          [
+            'turns that throw',
+            { turns: ({ type }: { type: string }) => type.split(' ') && [] },
+            'gives plain turns',
+            /is at fault: turns/
+          ],
+          [
+            'turns of an unknown kind',
+            { turns: () => [{ kind: 'said', text: 'x' }] },
+            'gives plain turns',
+            /gave back what it may not/
+          ],
+          [
+            'an answer that is given twice',
+            {
+              turns: (event: { type?: string }) =>
+                event?.type === 'said' || event?.type === 'done'
+                  ? [{ kind: 'text', text: 'Whole.' }]
+                  : []
+            },
+            'says the answer once',
+            /stands there twice/
+          ],
+          [
+            'a transcript without the answer',
+            { turns: () => [] },
+            'says the answer once',
+            /the last text ""/
+          ],
+          [
+            'a result of no call',
+            {
+              turns: (event: { type?: string; text?: string }) =>
+                event?.type === 'said'
+                  ? [
+                      { kind: 'result', id: '2', text: '' },
+                      { kind: 'text', text: String(event.text) }
+                    ]
+                  : []
+            },
+            'gives a result for a call',
+            /no call 2/
+          ]
+        ];
       }
     },
     'makes the same start',

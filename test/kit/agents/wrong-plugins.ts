@@ -108,7 +108,7 @@ export const wrongPrograms: [string, string, string, string, RegExp][] = [
     'failure',
     `() => 'boom', read: (reply) => reply, args: () => ['fail']`,
     'bad_output',
-    /failure gave back/
+    /failure returned an invalid value/
   ]
 ];
 

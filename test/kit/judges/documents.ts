@@ -26,7 +26,7 @@ function markdownIn(directory: string): string[] {
     .map((name) => join(directory, name));
 }
 
-function markdownBelow(directory: string): string[] {
+export function markdownBelow(directory: string): string[] {
   const inner = readdirSync(join(packageRoot, directory), {
     withFileTypes: true
   }).filter((entry) => entry.isDirectory());

@@ -37,7 +37,10 @@ export function createLog(options: LogOptions = {}) {
   const path = paths.journal;
   const identity = () => identityOf(paths);
   const runs = new RunStore(paths.record, paths.views.agents);
-  const pages = new AgentPages({ store: runs, identity, redact });
+  const pages = new AgentPages({
+    ...{ store: runs, identity, redact },
+    engineOf: () => undefined
+  });
   const heads = join(workspace.record, 'heads');
   const journal = new Journal(path, heads, redact);
   const newRotation = (maximumBytes = 0, problems: unknown[] = []) =>

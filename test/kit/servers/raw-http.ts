@@ -56,7 +56,7 @@ export function ask(
 }
 
 /** The same, which can be broken off. */
-function begin(
+export function begin(
   { port, token }: Pick<StartedHttp, 'port' | 'token'>,
   { method = 'POST', path = '/mcp', headers = {}, body = '' }: RawRequest = {}
 ): RawExchange {

@@ -1,19 +1,17 @@
 import type { Command } from 'commander';
-import { answeredFacts, asksField } from '../../../answers/asks.ts';
-import { type Budget, fitInto } from '../../../answers/budget.ts';
+import { answeredFacts } from '../../../answers/asks.ts';
 import type {
   AnswerRequest,
   OpenAsk
 } from '../../../core/asks/answers/asks.ts';
-import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import {
   type AnswerDocument,
   type AsksDocument,
   asksDocument
 } from '../../json/agent-documents.ts';
+import { asksJson, describeAsk } from '../../output/asks.ts';
 import { print, printJson, report } from '../../output/output.ts';
-import { duration } from '../../output/text.ts';
 import {
   addWorkspaceFlags,
   exitAfter,
@@ -54,40 +52,16 @@ async function openAsks(host: Host): Promise<OpenAsk[]> {
   return host.asks.open(active.map(({ record }) => record));
 }
 
-const unlimited: Budget = {
-  chars: Number.POSITIVE_INFINITY,
-  bytes: Number.POSITIVE_INFINITY
-};
-
 async function showAsks(host: Host, { json }: WorkspaceFlags): Promise<number> {
   const asks = await openAsks(host);
   if (json) {
-    const facts = fitInto((put) => asksField(asks, put), unlimited);
-    const { asks: rows = [] } = facts;
+    const { asks: rows = [] } = asksJson(asks);
     await printJson<AsksDocument>(asksDocument.parse(rows));
     return exitCodes.done;
   }
   if (asks.length === 0) report('No agent asks for anything.');
-  for (const one of asks) await print(`${describe(one)}\n`);
+  for (const one of asks) await print(`${describeAsk(one)}\n`);
   return exitCodes.done;
-}
-
-/** The whole of what is asked for comes first, its reason last. */
-function describe({ ask, record }: OpenAsk): string {
-  const { ask_id, kind, tool, subject, options = [], reason } = ask;
-  const seconds = (Date.now() - Date.parse(ask.asked_at)) / 1000;
-  const [text = ''] = Object.values(subject);
-  const how =
-    kind === 'permission'
-      ? `troupe answer ${ask_id} allow|deny`
-      : `troupe answer ${ask_id} "text"`;
-  return [
-    `${ask_id}  ${record.label}, ${kind}, ${terminalLine(tool)}, ${duration(seconds)}`,
-    ...text.split('\n').map((line) => `  ${terminalLine(line)}`),
-    ...options.map((option) => `  - ${terminalLine(option)}`),
-    ...(reason === undefined ? [] : [`  reason: ${terminalLine(reason)}`]),
-    `  ${how}`
-  ].join('\n');
 }
 
 async function answer(

@@ -53,7 +53,7 @@ test('without a rule nothing is removed, even with --yes', async () => {
 test('in a pipe nothing is removed without --yes', async () => {
   const { code, stdout, stderr } = await clean('--older-than', '7d');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toContain('nothing was removed. Say --yes');
+  expect(stderr).toContain('nothing was removed. Add --yes');
   expect(there()).toEqual(all);
 });
 
@@ -146,7 +146,7 @@ describe('a named agent', () => {
     agent(young, { ...turn, continues: old, toldSession: 'one' });
     const { code, stderr } = await clean(old, '--yes');
     expect(code).toBe(1);
-    expect(stderr).toContain(`Name them all, also ${young}.`);
+    expect(stderr).toContain(`Give all of them, also ${young}.`);
     expect(there()).toEqual(all);
     expect((await clean(old, young, '--yes')).code).toBe(0);
     expect(there()).toEqual([unread, queued]);
@@ -196,7 +196,7 @@ describe('--orphans', () => {
     });
     const { code, stderr } = await clean('--orphans');
     expect(code).toBe(1);
-    expect(stderr).toContain('nothing was removed. Say --yes');
+    expect(stderr).toContain('nothing was removed. Add --yes');
     expect(existsSync(other)).toBe(true);
     expect((await clean('--orphans', '--yes')).code).toBe(0);
     expect(existsSync(other)).toBe(false);

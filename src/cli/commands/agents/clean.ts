@@ -57,13 +57,10 @@ export function addClean(program: Command): void {
       .description('remove agents that have ended and were read')
       .argument('[id...]', 'these, read or not')
       .option('--older-than <age>', 'ended longer ago: 30d, 12h, 2w', parseAge)
-      .option('--keep <count>', 'so many of the newest stay', parseCount)
-      .option('--max-size <size>', 'the oldest, until 2GB are left', parseBytes)
-      .option('--workers', 'also workers that are over, with their history')
-      .option(
-        '--orphans',
-        'records of workspaces that are gone, and only these'
-      )
+      .option('--keep <count>', 'keep so many of the newest', parseCount)
+      .option('--max-size <size>', 'the oldest, down to 2GB', parseBytes)
+      .option('--workers', 'also ended workers, with their history')
+      .option('--orphans', 'only the records of workspaces that are gone')
       .option('--dry-run', 'only show what would be removed')
       .option('-y, --yes', 'do not ask; needed in a pipe')
       .option('--json', 'print JSON')
@@ -71,8 +68,8 @@ export function addClean(program: Command): void {
     .addHelpText(
       'after',
       `
-Without any of these it removes what "retention" in the configuration says,
-or only shows what there is.
+Without any of these it follows "retention" in the configuration, or only
+shows what there is.
 ${examples([
   'troupe clean                          # shows what there is',
   'troupe clean --older-than 30d --dry-run',
@@ -105,7 +102,7 @@ async function clean(
   if (flagPolicy && ids.length > 0)
     throw new HostError(
       'invalid_input',
-      'Agents that are named are removed whatever their age and size.',
+      'Agents given by id are removed whatever their age and size.',
       'Give ids, or --older-than, --keep and --max-size.'
     );
   const policy = flagPolicy ?? policyOf(host.config.retention);
@@ -153,7 +150,7 @@ async function carryOut(
       throw new HostError(
         'invalid_input',
         `That would remove ${summaryOf(plan)}; nothing was removed.`,
-        'Say --yes to remove it, or --dry-run to see it.'
+        'Add --yes to remove it, or --dry-run to see it.'
       );
     await print(planTable(plan));
     if (!(await ask(`Remove ${summaryOf(plan)}?`))) {
@@ -189,7 +186,7 @@ async function remove(host: Host, plan: CleanPlan): Promise<CleanPlan> {
     }
   );
   const isAll = removed.length === plan.agents.length;
-  if (signal.aborted && !isAll) onProblem('interrupted: the rest stays');
+  if (signal.aborted && !isAll) onProblem('interrupted: the rest is kept');
   return { ...plan, agents: removed, problems };
 }
 
@@ -208,7 +205,7 @@ async function cleanOrphans(
     throw new HostError(
       'invalid_input',
       `That would remove ${summary} for good; nothing was removed.`,
-      'Say --yes to remove them, or --dry-run to see them.'
+      'Add --yes to remove them, or --dry-run to see them.'
     );
   if (!json && orphans.length > 0)
     await print(
@@ -233,7 +230,7 @@ async function cleanOrphans(
     try {
       rmSync(path, { recursive: true });
     } catch (error) {
-      report(`${path} is left: ${messageOf(error)}`);
+      report(`${path} was not removed: ${messageOf(error)}`);
       process.exitCode = exitCodes.error;
     }
   if (json)

@@ -21,9 +21,9 @@ export function addContinue(program: Command): void {
     addStartFlags(
       program
         .command('continue')
-        .description("go on in an agent's session, and print the answer")
+        .description("continue an agent's session and print the answer")
         .argument('<id>', 'of an agent, or its beginning; see: troupe list')
-        .argument('[prompt]', 'the next task; read from stdin as by run')
+        .argument('[prompt]', 'the next task; read from stdin as with run')
         .option('--timeout <seconds>', 'stop it after this', parseSeconds)
     ),
     [

@@ -236,7 +236,7 @@ describe('list', () => {
     await troupe('cancel', queued);
     const { code, stderr } = await troupe('list', '--limit', '0');
     expect(code).toBe(0);
-    expect(stderr).toContain('Nobody is at work.');
+    expect(stderr).toContain('No agent is running.');
   });
 
   test('of a workspace without agents says how to start one', async () => {

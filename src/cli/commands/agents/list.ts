@@ -36,8 +36,8 @@ export function addList(program: Command): void {
   addWorkspaceFlags(
     program
       .command('list')
-      .description('agents at work, those that ended last, and workers')
-      .option('-n, --limit <count>', 'how many that ended', parseCount, 10)
+      .description('running agents, agents that ended last, and workers')
+      .option('-n, --limit <count>', 'how many ended agents', parseCount, 10)
       .option('--json', 'print JSON'),
     ['troupe list', 'troupe list -n 50', 'troupe list --json']
   ).action(async (flags: ListFlags) =>
@@ -79,10 +79,9 @@ async function list(host: Host, { limit, json }: ListFlags): Promise<number> {
 }
 
 const nothingYet =
-  'There are no agents in this workspace yet. Start one: troupe run claude "explain this repository" (troupe doctor tells which engines are ready)';
+  'There are no agents in this workspace yet. Start one: troupe run claude "explain this repository" (troupe doctor shows which engines are ready)';
 
-const nobodyAtWork =
-  'Nobody is at work. Those that ended are shown with --limit.';
+const nobodyAtWork = 'No agent is running. --limit shows those that ended.';
 
 /** The agents that ended last, newest first. */
 async function endedLast(host: Host, limit: number): Promise<Run[]> {

@@ -48,7 +48,7 @@ export function addLog(program: Command): void {
       .description('what happened in the workspace, from the journal')
       .option('-n, --limit <count>', 'how many entries', parseCount, 20)
       .addOption(
-        new Option('--follow', 'go on with what happens next').conflicts([
+        new Option('--follow', 'then print new events as they come').conflicts([
           'verify',
           'head'
         ])
@@ -56,11 +56,11 @@ export function addLog(program: Command): void {
       .addOption(
         new Option(
           '--verify',
-          'check that nothing was changed or taken out'
+          'check that no record was changed or removed'
         ).conflicts('head')
       )
       .option('--head', 'print where each chain of records ends')
-      .option('--json', 'print the records as they are, one a line'),
+      .option('--json', 'print the records as they are, one per line'),
     [
       'troupe log -n 50',
       'troupe log --follow',

@@ -42,7 +42,7 @@ async function record(flags: RecordFlags): Promise<number> {
   if (from !== undefined) {
     adoptRecord(resolve(from), paths, processes);
     report(
-      `the record of ${visibleText(resolve(from))} is this workspace's now`
+      `the record of ${visibleText(resolve(from))} now belongs to this workspace`
     );
   }
   const document: RecordDocument = {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { withAsking } from '../../../answers/asks.ts';
 import { reportRun } from '../../../answers/format-run.ts';
 import { noteRead } from '../../../core/runs/run-store.ts';
 import { terminalLine } from '../../../core/text.ts';
@@ -9,6 +10,7 @@ import {
   exitCodeOf,
   noSuchAgent
 } from '../../output/agents.ts';
+import { describeAsk } from '../../output/asks.ts';
 import { describeChanges } from '../../output/changes.ts';
 import { printAnswer, printJson, report } from '../../output/output.ts';
 import {
@@ -30,8 +32,8 @@ export function addResult(program: Command): void {
       .command('result')
       .description('the whole answer of an agent')
       .argument('<id>', 'of an agent, or its beginning; see: troupe list')
-      .option('--offset <count>', 'leave out so many characters', parseCount)
-      .option('--json', 'print what the MCP tool "result" answers'),
+      .option('--offset <count>', 'skip so many characters', parseCount)
+      .option('--json', 'print the answer of the MCP tool "result"'),
     [
       'troupe result 1a2b3c4d',
       'troupe result 1a2b3c4d > answer.md',
@@ -48,7 +50,8 @@ async function result(
   { offset, json }: ResultFlags
 ): Promise<number> {
   const id = agentIdIn(host.store, typed);
-  const run = await host.tracker.run(id);
+  const known = await host.tracker.run(id);
+  const run = known && withAsking(known, host);
   if (!run) {
     const unknown = noSuchAgent(id, host);
     if (json)
@@ -70,6 +73,8 @@ async function result(
   if (run.status !== 'completed') report(describeOutcome(run));
   const doing = run.outcome ? undefined : host.tracker.lastWords(run.record);
   if (doing !== undefined && !json) report(`last seen: ${terminalLine(doing)}`);
+  if (!run.outcome && !json)
+    for (const ask of host.asks.open([run.record])) report(describeAsk(ask));
   const changes = describeChanges(id, host.store.directoryOf(id));
   if (run.outcome && changes !== undefined) report(changes);
   return process.exitCode;

@@ -18,6 +18,8 @@ interface RunFlags extends StartFlags {
   cwd?: string;
   systemPrompt?: string;
   isolate?: boolean;
+  ask?: 'coordinator' | 'person' | 'none';
+  askTimeout?: number;
 }
 
 export function addRun(program: Command): void {
@@ -41,6 +43,17 @@ export function addRun(program: Command): void {
         .option(
           '--timeout <seconds>',
           'stop the agent after this',
+          parseSeconds
+        )
+        .addOption(
+          new Option(
+            '--ask <whom>',
+            'let it ask for more than its access (default: none)'
+          ).choices(['coordinator', 'person', 'none'])
+        )
+        .option(
+          '--ask-timeout <seconds>',
+          'refuse what is not answered by then (default: 600)',
           parseSeconds
         )
         .option('--cwd <dir>', 'directory inside the workspace to work in')
@@ -72,6 +85,8 @@ function run(engine: string, prompt: string, flags: RunFlags): Promise<number> {
         model: flags.model,
         access: flags.access,
         timeoutSeconds: flags.timeout,
+        ask: flags.ask,
+        askTimeoutSeconds: flags.askTimeout,
         cwd: flags.cwd,
         systemPrompt: flags.systemPrompt,
         isolate: flags.isolate ? 'worktree' : undefined
@@ -87,7 +102,7 @@ function refuseIgnoredFlags(engine: Engine, flags: RunFlags): void {
   if (!ignored) return;
   throw new HostError(
     'invalid_input',
-    `${labelOf(engine)} is an API and works on no files: --${ignored} means nothing to it.`,
+    `${labelOf(engine)} is an API and does not work on files: --${ignored} has no effect.`,
     'Leave it out.'
   );
 }

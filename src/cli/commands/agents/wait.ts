@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { withAsking } from '../../../answers/asks.ts';
 import { reportRuns } from '../../../answers/format-run.ts';
+import type { OpenAsk } from '../../../core/asks/answers/asks.ts';
 import { inScope, refuseLineage } from '../../../core/runs/admission/scope.ts';
 import type { LostRun, WaitResult } from '../../../core/runs/end/waiter.ts';
 import type { Run } from '../../../core/runs/run.ts';
@@ -13,6 +15,7 @@ import {
   exitCodeOf,
   noSuchAgent
 } from '../../output/agents.ts';
+import { asksJson, describeAsk } from '../../output/asks.ts';
 import { print, printJson, report } from '../../output/output.ts';
 import { counted } from '../../output/text.ts';
 import { catchInterruption } from '../../process/process-end.ts';
@@ -34,15 +37,15 @@ export function addWait(program: Command): void {
   addWorkspaceFlags(
     program
       .command('wait')
-      .description('wait until agents have ended: those named, or all')
+      .description('wait until agents have ended, or one of them asks')
       .argument('[id...]', 'of agents, or their beginnings; see: troupe list')
-      .option('--any', 'return at the first that ends')
+      .option('--any', 'return when the first one ends')
       .option('--timeout <seconds>', 'wait no longer than this', parseSeconds)
       .option('--json', 'print JSON, with the answers'),
     [
       'troupe wait',
       'troupe wait 1a2b3c4d 5e6f7a8b --any',
-      'troupe wait --timeout 60 || echo "not all is well"'
+      'troupe wait --timeout 60 || echo "not all completed"'
     ]
   ).action(async (ids: string[], flags: WaitFlags) =>
     exitAfter(flags, (host) => wait(host, ids, flags))
@@ -63,6 +66,7 @@ async function wait(
     host,
     {
       agentIds,
+      isInterrupted: (waiting) => openAsks(host, waiting).length > 0,
       mode: flags.any ? 'any' : 'all',
       timeoutMs: 1000 * (flags.timeout ?? Number.POSITIVE_INFINITY),
       signal
@@ -74,6 +78,7 @@ async function wait(
     return interrupted;
   }
   const enough = flags.any && finished.length > 0;
+  const asks = enough ? [] : openAsks(host, waiting);
   process.exitCode = exitCodeOf(enough ? finished : [...finished, ...waiting]);
   for (const { problem } of spoilt)
     report(`${problem.message} ${problem.hint}`);
@@ -85,16 +90,27 @@ async function wait(
       status:
         lost.length > 0 && waiting.length === 0
           ? 'agents_lost'
-          : statusOf(agentIds, waiting, enough === true),
+          : asks.length > 0
+            ? 'needs_answer'
+            : statusOf(agentIds, waiting, enough === true),
       elapsed_seconds: Math.round(elapsedMs / 100) / 10,
+      ...asksJson(asks),
       ...(await reportRuns(finished, host.store, host.tracker)),
       still_running: waiting.map(({ record }) => record.agent_id),
       ...(lost.length > 0 ? { lost: lost.map(lostJson) } : {})
     });
     for (const { record } of finished) noteRead(record.agent_id, host.store);
   } else if (agentIds.length === 0) report('nothing is running');
-  else await print(listTable([...finished, ...waiting]));
+  else {
+    const active = waiting.map((run) => withAsking(run, host));
+    await print(listTable([...finished, ...active]));
+    for (const ask of asks) await print(`\n${describeAsk(ask)}\n`);
+  }
   return process.exitCode ?? exitCodes.done;
+}
+
+function openAsks(host: Host, waiting: Run[]): OpenAsk[] {
+  return host.asks.open(waiting.map(({ record }) => record));
 }
 
 async function idsToWaitFor(host: Host, typed: string[]): Promise<string[]> {
@@ -155,6 +171,8 @@ interface WaitOptions {
   /** Infinity for no limit. */
   timeoutMs: number;
   signal: AbortSignal;
+  /** Ends the wait early, such as when an awaited run asks. */
+  isInterrupted?: ((waiting: Run[]) => boolean) | undefined;
   /** Called after each slice, two or three times a second. */
   onUpdate: (finished: Run[], waiting: Run[]) => void | Promise<void>;
 }
@@ -167,7 +185,7 @@ const sliceMs = 400;
  */
 export async function waitWatching(
   host: Host,
-  { agentIds, mode, timeoutMs, signal, onUpdate }: WaitOptions
+  { agentIds, mode, timeoutMs, signal, onUpdate, isInterrupted }: WaitOptions
 ): Promise<WaitResult> {
   const startedAt = performance.now();
   // `troupe clean` may remove an ended agent while others still run.
@@ -178,7 +196,8 @@ export async function waitWatching(
       agentIds,
       mode,
       timeoutMs: Math.max(0, Math.min(sliceMs, left)),
-      signal
+      signal,
+      isInterrupted
     });
     const { waiting } = result;
     for (const run of result.finished) ended.set(run.record.agent_id, run);
@@ -195,7 +214,8 @@ export async function waitWatching(
     ];
     const unknown = agentIds.find((id) => !known.includes(id));
     if (unknown !== undefined) throw noSuchAgent(unknown, host);
-    if (enough || left <= sliceMs || signal.aborted)
+    const isOver = left <= sliceMs || signal.aborted;
+    if (enough || isOver || isInterrupted?.(waiting))
       return {
         ...result,
         lost,

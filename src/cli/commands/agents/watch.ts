@@ -26,8 +26,8 @@ export function addWatch(program: Command): void {
       .description(
         'all agents on one live screen, with keys to look, reply and cancel'
       )
-      .option('-n, --limit <count>', 'how many that ended', parseCount, 20)
-      .option('--json', 'print how things stand as JSON, and end'),
+      .option('-n, --limit <count>', 'how many ended agents', parseCount, 20)
+      .option('--json', 'print the current state as JSON, and exit'),
     [
       'troupe watch',
       'troupe watch -n 100',

@@ -121,7 +121,7 @@ function announcement(url: string, { file }: Token): string[] {
   return [
     `serves MCP at ${url}`,
     file === undefined
-      ? `its token is what ${tokenVariable} was`
+      ? `its token is the value of ${tokenVariable}`
       : `its token is in ${file}: export ${tokenVariable}="$(cat ${shellQuoted(file)})"`,
     `an entry for a client that has ${tokenVariable}: ${JSON.stringify(entry)}`
   ];

@@ -16,10 +16,10 @@ import {
 } from '../../../host/host.ts';
 import { log, logProblem } from '../../../host/log.ts';
 import { isNowhere } from '../../../host/workspace-root.ts';
+import { serveEveryRevision } from '../../../interfaces/mcp/server/every-revision.ts';
 import { instructionsFor } from '../../../interfaces/mcp/server/instructions.ts';
 import { liveUntilDisconnect } from '../../../interfaces/mcp/server/lifecycle.ts';
 import { offerOf, prospectOf } from '../../../interfaces/mcp/server/offer.ts';
-import { serve } from '../../../interfaces/mcp/server/server.ts';
 import { StdioTransport } from '../../../interfaces/mcp/transport/stdio-transport.ts';
 import { setUpServer } from '../../process/process-setup.ts';
 import { readFlags } from './served-flags.ts';
@@ -175,7 +175,7 @@ async function serveStdio(
       'this talks to an MCP client, which starts it by itself; Ctrl-C ends it. To set up your client: troupe init'
     );
   const where = isNoProject ? 'the workspace' : undefined;
-  await serve(
+  await serveEveryRevision(
     {
       life,
       instructions: instructionsFor(host.registry, config, where),

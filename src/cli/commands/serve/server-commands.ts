@@ -20,10 +20,13 @@ export function createCouncil(): Command {
     .command('mcp')
     .description('serve the council on stdin and stdout, for an MCP client')
     .option('-n, --agent-name <name>', 'the name of the agent that is served')
-    .option('-f, --format <format>', 'of answers: markdown (default) or json')
+    .option(
+      '-f, --format <format>',
+      'format of answers: markdown (default) or json'
+    )
     .option('--workspace <dir>', 'the project, for agents that are summoned')
     .option('--config <file>', 'configuration file')
-    .option('--engines <names>', 'what may be summoned, comma separated')
+    .option('--engines <names>', 'engines to summon, comma separated')
     .option('--max-access <level>', 'ceiling for agents: read, write or full')
     .option(
       '--trust',
@@ -57,17 +60,17 @@ export function addMcpHelp(program: Command): void {
     .option('--engines <names>', 'offer only these engines, comma separated')
     .option(
       '--on-disconnect <what>',
-      'running agents when the client goes: keep or stop'
+      'keep or stop running agents when the client disconnects'
     )
     .option('--max-access <level>', 'ceiling for agents: read, write or full')
-    .option('--strict', 'do not start when something is left out')
+    .option('--strict', 'do not start if anything is left out')
     .option(
       '--trust',
       'obey all settings of the workspace (docs/guides/trust.md)'
     )
     .option('--agent-id <id>', 'serve this worker, with --toolsets worker')
     .optionsGroup('Squads (docs/guides/squads.md):')
-    .option('--engine <name>', 'what members run on (default: claude)')
+    .option('--engine <name>', 'engine of members (default: claude)')
     .option('--state-mode <mode>', 'stateless, or stateful: with chats')
     .option('--agents-directory-path <dir>', 'role files (default: agents)')
     .option('--engine-command <program>', "instead of the engine's own")
@@ -75,7 +78,7 @@ export function addMcpHelp(program: Command): void {
     .option('--create-chat-template-path <file>', 'how a chat is made')
     .option('--process-timeout-ms <n>', 'limit of a member (default: 600000)')
     .option('--execution-mode <mode>', 'parallel or sequential')
-    .option('--sequential-delay-ms <n>', 'between two in turn (default: 100)')
+    .option('--sequential-delay-ms <n>', 'pause between members (default: 100)')
     .optionsGroup('HTTP instead of stdin and stdout (docs/guides/http.md):')
     .option(
       '--http [address]',

@@ -20,14 +20,14 @@ import { markProcess } from '../../../core/state/locks/process-marks.ts';
 import { poll } from '../../../core/timing.ts';
 import { logProblem } from '../../../host/log.ts';
 import { distDirectory } from '../../../host/package.ts';
+import { serveEveryRevision } from '../../../interfaces/mcp/server/every-revision.ts';
 import { liveUntilDisconnect } from '../../../interfaces/mcp/server/lifecycle.ts';
-import { serve } from '../../../interfaces/mcp/server/server.ts';
 import { admitted } from '../../../interfaces/mcp/tool/define-tool.ts';
 import { workerTools } from '../../../interfaces/mcp/toolsets/worker.ts';
 import { StdioTransport } from '../../../interfaces/mcp/transport/stdio-transport.ts';
 
 const instructions =
-  'Your tasks come by wait_for_command, your answers go by emit_event. Call wait_for_command again and again, without end; end every task with exactly one event of type result, error or canceled.';
+  'wait_for_command brings your tasks, emit_event sends your answers. Keep calling wait_for_command; end every task with exactly one event of type result, error or canceled.';
 
 /** How often the server checks whether the record of its worker exists. */
 const checkMs = 1000;
@@ -79,7 +79,7 @@ export async function serveWorker(
     unmark();
     store.close();
   });
-  await serve(
+  await serveEveryRevision(
     { life, instructions, offer: async () => ({ tools }) },
     new StdioTransport(process.stdin, stdout)
   );

@@ -5,7 +5,7 @@ import { candidates } from './completion-candidates.ts';
 export function addCompletion(program: Command): void {
   program
     .command('completion')
-    .description('print what makes a shell complete the words of troupe')
+    .description('print the completion script for a shell')
     .addArgument(new Argument('<shell>', 'which shell').choices([...shells]))
     .addHelpText('after', installing)
     .action((shell: Shell) => print(scripts[shell]));

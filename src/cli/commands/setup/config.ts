@@ -33,7 +33,7 @@ export function addConfig(program: Command): void {
   addWorkspaceFlags(
     program
       .command('config')
-      .description('the settings that hold here, and where each comes from')
+      .description('the settings in effect here, and where each comes from')
       .option('--json', 'print JSON'),
     ['troupe config', 'troupe config --json']
   ).action(async (flags: WorkspaceFlags) => exitWith(await config(flags)));

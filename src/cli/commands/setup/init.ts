@@ -3,7 +3,7 @@ import { HostError } from '../../../core/errors.ts';
 import { didYouMean } from '../../../core/nearest.ts';
 import { version } from '../../../host/package.ts';
 import { isNowhere, workspaceOf } from '../../../host/workspace-root.ts';
-import { type Client, clients, forUser } from '../../clients/clients.ts';
+import { type Client, clients } from '../../clients/clients.ts';
 import {
   Canceled,
   plainScreen,
@@ -36,11 +36,12 @@ export function addInit(program: Command): void {
       ).choices(['read', 'write', 'full'])
     )
     .option('--user', 'for all your projects: the settings in your home')
+    .option('--hooks', 'also add the hook and status line of Claude Code')
     .option('--dry-run', 'only show what would be written')
     .option('-y, --yes', 'do not ask; needed in a pipe')
     .addOption(
       new Option('--remove', 'take troupe out of the settings again').conflicts(
-        ['access', 'engine']
+        ['access', 'engine', 'hooks']
       )
     )
     .option('--no-check', 'do not start the server, nor a first agent')
@@ -72,9 +73,7 @@ async function init(names: string[], flags: InitFlags): Promise<number> {
       `The directory ${workspace} does not say which project is meant.`,
       'Call it in the project, or give --workspace.'
     );
-  const named = [...new Set(names)]
-    .map(clientNamed)
-    .map((client) => (flags.user ? userClient(client) : client));
+  const named = [...new Set(names)].map(clientNamed);
   if (!isInteractive(flags)) {
     const screen = flags.json ? quietScreen : plainScreen;
     return setUp(named, { workspace, flags, screen });
@@ -93,16 +92,6 @@ async function init(names: string[], flags: InitFlags): Promise<number> {
 }
 
 const interrupted = 130;
-
-function userClient(client: Client): Client {
-  const found = forUser(client);
-  if (found) return found;
-  throw new HostError(
-    'invalid_input',
-    `${client.label} has no settings of servers for all projects that init writes.`,
-    'Call it without --user, in the project.'
-  );
-}
 
 function clientNamed(name: string): Client {
   const client = clients.find((one) => one.name === name);

@@ -21,7 +21,7 @@ export function addRoles(program: Command): void {
   addWorkspaceFlags(
     program
       .command('roles')
-      .description('roles for squads, or all that one of them says')
+      .description('roles for squads, or the whole text of one')
       .argument('[id]', 'a role to print whole')
       .option(
         '--agents-directory-path <dir>',

@@ -45,7 +45,7 @@ export function addTrust(program: Command): void {
       'role files, relative to the workspace (default: agents)'
     )
     .option('-y, --yes', 'trust it as it is now; needed in a pipe')
-    .option('--revoke', 'trust it no longer')
+    .option('--revoke', 'stop trusting it')
     .option('--list', 'all workspaces that you trust')
     .option('--json', 'print JSON')
     .addHelpText(
@@ -97,7 +97,7 @@ async function show(flags: TrustFlags): Promise<number> {
       }))
     });
   else if (isAgreed)
-    report('trusted; servers that run here take it up when they are restarted');
+    report('trusted; running servers need a restart to apply it');
   else if (isOpen)
     report('not trusted: nothing was granted. To grant it: troupe trust --yes');
   return trusted ? exitCodes.done : exitCodes.error;
@@ -136,7 +136,7 @@ async function revoke(flags: TrustFlags): Promise<number> {
   else
     report(
       revoked
-        ? `${workspace} is no longer trusted; servers that run there have to be restarted`
+        ? `${workspace} is no longer trusted; servers running there need a restart`
         : `${workspace} was not trusted`
     );
   return exitCodes.done;

@@ -127,7 +127,7 @@ test.each([
     justBefore('open', 'iac-000001.jsonl', change);
     await newRotation().run();
     expect(problems).toHaveLength(1);
-    expect(String(problems)).toContain('Somebody removed');
+    expect(String(problems)).toContain('was removed while it was in use');
     expect(segmentNames()).toEqual([]);
     expect(statSync(log.path).size).toBe(size);
     await expectIntact(6);

@@ -100,7 +100,7 @@ test.each([2, 6, 10, 14])('a deleted line %i is reported', async (line) => {
 
 test.each([8, 10, 16])('a repeated line %i is reported', async (line) => {
   change((lines) => [...lines, lines[line - 1] ?? '', '']);
-  expect((await firstFault())?.problem).toMatch(/comes again/);
+  expect((await firstFault())?.problem).toMatch(/is repeated/);
 });
 
 test('swapped lines are reported', async () => {

@@ -221,7 +221,7 @@ class Chains {
     else if (n < expected)
       this.#report(
         at,
-        `record ${n} of writer ${writer} comes again or out of order`
+        `record ${n} of writer ${writer} is repeated or out of order`
       );
     const isMismatch =
       n === expected && link.prev !== (before?.hash ?? firstLink);

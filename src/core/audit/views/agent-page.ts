@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import type { Engine } from '../../../plugin/plugin.ts';
 import { type Changes, changesOf, patchOf } from '../../changes/change-file.ts';
 import type { RecordIdentity } from '../../paths/records.ts';
 import {
@@ -10,28 +10,31 @@ import {
 } from '../../runs/run.ts';
 import { eventsOf, ownFile } from '../../runs/run-files.ts';
 import { mostPageBytes, type RunStore } from '../../runs/run-store.ts';
+import { turnsOf, turnsReaderOf } from '../../runs/turns/turn-page.ts';
 import {
   ensureDirectory,
   lstatIfExists
 } from '../../state/files/directories.ts';
 import { readEnds, sizeOf } from '../../state/files/text-file.ts';
 import { visibleText } from '../../text.ts';
-import { longestSecret, type Redact } from '../redaction/redact.ts';
+import type { Redact } from '../redaction/redact.ts';
+import { redactLong } from '../redaction/redact-long.ts';
 import { fenceFor, fileLines, markdownLine, utc } from './entry.ts';
+import { transcriptOf, transcriptRange } from './transcript.ts';
 import { markOf, replaceView } from './view-file.ts';
 
 /** A text above the page limit is cut to this many characters at each end. */
 const endChars = 500_000;
-/** Characters that are redacted before yielding to the event loop. */
-const sliceChars = 256 * 1024;
 
 interface PagesOptions {
   store: RunStore;
   identity: () => RecordIdentity;
   redact: Redact;
+  /** The engine that reads a run's output; undefined if it is not known. */
+  engineOf: (record: RunRecord) => Engine | undefined;
 }
 
-/** `logs/agents/<agent_id>.md`: the prompt, answer and changes of one agent. */
+/** `logs/agents/<agent_id>.md`: what one agent was asked, did and answered. */
 export class AgentPages {
   readonly #options: PagesOptions;
   readonly #writing = new Map<string, Promise<boolean>>();
@@ -97,7 +100,8 @@ export class AgentPages {
       ...(outcome.error === null
         ? []
         : section('Error', '', [visibleText(outcome.error)])),
-      ...(changes ? [filesOf(changes)] : []),
+      ...(await this.#transcript(record, outcome, directory)),
+      ...(changes ? [filesOf(changes, this.#options.redact)] : []),
       ...(existsSync(patch)
         ? await this.#text('Diff', directory, { name: 'changes.diff' }, 'diff')
         : []),
@@ -107,23 +111,25 @@ export class AgentPages {
 
   #facts(record: RunRecord, outcome: Outcome): string {
     const { usage, cost_usd: cost } = outcome;
+    const line = (text: string, chars: number) =>
+      markdownLine(this.#options.redact(text), chars);
     const model = outcome.model ?? record.model ?? 'default';
     const facts: Record<string, string | undefined> = {
       Agent: `\`${record.agent_id}\``,
       Status: outcome.status,
-      Engine: `${markdownLine(record.label, 40)} (${markdownLine(this.#options.redact(model), 80)}) [${record.kind.toUpperCase()}]`,
+      Engine: `${markdownLine(record.label, 40)} (${line(model, 80)}) [${record.kind.toUpperCase()}]`,
       Access: describeAccess(record.access, record.enforcement),
       Program:
         record.template === undefined
           ? undefined
-          : markdownLine(record.command ?? '', 400),
-      Directory: markdownLine(record.cwd, 400),
+          : line(record.command ?? '', 400),
+      Directory: line(record.cwd, 400),
       Time: `${(outcome.duration_ms / 1000).toFixed(1)} s`,
       Cost: cost === null ? 'unknown' : `$${cost.toFixed(4)}`,
       Tokens: usage
         ? `${usage.prompt_tokens} in, ${usage.completion_tokens} out`
         : 'unknown',
-      Branch: record.worktree && markdownLine(record.worktree.branch, 80),
+      Branch: record.worktree && line(record.worktree.branch, 80),
       'Spawned by': record.parent ? `\`${record.parent}\`` : undefined,
       Continues: record.continues ? `\`${record.continues}\`` : undefined
     };
@@ -131,6 +137,20 @@ export class AgentPages {
       value === undefined ? [] : [`| ${name} | ${value} |`]
     );
     return `| | |\n|---|---|\n${rows.join('\n')}\n\n`;
+  }
+
+  async #transcript(
+    record: RunRecord,
+    { result_text: answer }: Outcome,
+    directory: string
+  ): Promise<string[]> {
+    const { engineOf, redact } = this.#options;
+    const read = turnsReaderOf(record, engineOf(record));
+    if (!read) return [];
+    const page = await turnsOf(directory, read, transcriptRange);
+    if (page.turns.length === 0) return [];
+    const { title, text } = transcriptOf(page, redact, answer);
+    return section(title, '', [text]);
   }
 
   async #text(
@@ -169,35 +189,20 @@ function section(title: string, language: string, texts: string[]): string[] {
   return [`## ${title}\n\n${fence}${language}\n`, ...texts, `\n${fence}\n\n`];
 }
 
-/** Avoids splitting a surrogate pair or a CRLF. */
-function sliceEnd(text: string, wanted: number): number {
-  const end = Math.min(text.length, wanted);
-  const isWithin =
-    text.startsWith('\r\n', end - 1) ||
-    /[\udc00-\udfff]/.test(text.charAt(end));
-  return isWithin ? end - 1 : end;
-}
-
-/** Redacts slice by slice, including secrets that span two slices. */
 async function cleaned(text: string, redact: Redact): Promise<string[]> {
-  const parts: string[] = [];
-  let end = 0;
-  for (let from = 0; from < text.length; from = end) {
-    const start = Math.max(0, from - longestSecret);
-    end = sliceEnd(text, from + sliceChars);
-    const around = text.slice(start, end + longestSecret);
-    parts.push(visibleText(redact(around, from - start, end - start)));
-    await yieldToEventLoop();
-  }
-  return parts;
+  return (await redactLong(text, redact)).map(visibleText);
 }
 
-function filesOf({ files, total = 0, note }: Changes): string {
+function filesOf(
+  { files = [], total = 0, note }: Changes,
+  redact: Redact
+): string {
+  const clean = files.map((file) => ({ ...file, path: redact(file.path) }));
   return [
     `## Changes (${total} files)`,
     '',
-    ...fileLines(files ?? [], total),
-    ...(note === undefined ? [] : ['', markdownLine(note, 2000)]),
+    ...fileLines(clean, total),
+    ...(note === undefined ? [] : ['', markdownLine(redact(note), 2000)]),
     '',
     ''
   ].join('\n');

@@ -109,7 +109,7 @@ test('a value that is not text is ignored, and its name is reported once', () =>
   for (let look = 0; look < 3; look += 1)
     expect(keys.find(engine)).toMatchObject({ value: 'good' });
   expect(problems).toHaveLength(1);
-  expect(problems[0]).toContain('the value of "FIRST_KEY" is no text');
+  expect(problems[0]).toContain('the value of "FIRST_KEY" is not text');
   expect(problems[0]).not.toContain('hidden');
 });
 

@@ -73,7 +73,7 @@ export class ApiKeys {
     if (!unsendable.test(key.value)) return undefined;
     return {
       code: 'auth',
-      message: `${label} cannot be sent the key ${key.name} (${key.from}): it holds a character that no key has, such as a line break or a typographic quotation mark. Put it there again.`
+      message: `${label} cannot be sent the key ${key.name} (${key.from}): it contains a character that keys never have, such as a line break or a typographic quotation mark. Enter it again.`
     };
   }
 
@@ -119,7 +119,9 @@ export class ApiKeys {
       for (const [name, value] of entriesOf(text)) {
         const key = typeof value === 'string' ? value.trim() : '';
         if (typeof value !== 'string')
-          this.#report(`${file}: the value of "${name}" is no text; left out.`);
+          this.#report(
+            `${file}: the value of "${name}" is not text; left out.`
+          );
         if (key !== '' && !isPlaceholder(key)) keys.set(name, key);
       }
     } catch (error) {

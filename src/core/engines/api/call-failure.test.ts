@@ -172,7 +172,7 @@ test.each<[string, FailureCode, RegExp]>([
   [
     'Unexpected token k, "key" is not valid JSON',
     'bad_output',
-    /^X sent an answer that cannot be used: it is no valid JSON\. Spawn/
+    /^X sent an answer that cannot be used: it is not valid JSON\. Spawn/
   ],
   [
     '[{"code":"custom","message":"expected string"}]',
@@ -193,7 +193,7 @@ test('a web page instead of an answer is reported as such', () => {
   const facts = { status: 200, contentType: 'text/html; charset=utf-8' };
   expect(failureOf(caused('Unexpected token <'), facts)).toEqual({
     code: 'bad_output',
-    message: 'X sent a web page, no answer. Check baseUrl.'
+    message: 'X sent a web page instead of an answer. Check baseUrl.'
   });
 });
 

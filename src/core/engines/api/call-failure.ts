@@ -70,13 +70,13 @@ export function failureOfCall(error: unknown, call: FailedCall): Failure {
   if (isPage(facts))
     return failure(
       'bad_output',
-      'sent a web page, no answer',
+      'sent a web page instead of an answer',
       '',
       checkAddress
     );
   // A JSON parser quotes part of its input, which may be part of a key.
   const why = /json/i.test(problem)
-    ? 'it is no valid JSON'
+    ? 'it is not valid JSON'
     : (jsonMessageIn(problem) ?? problem);
   return failure('bad_output', 'sent an answer that cannot be used', why);
 }
@@ -103,7 +103,7 @@ const nextSteps: Partial<Record<FailureCode, string>> = {
   context_too_long: 'Shorten the prompt, or start a new session.',
   network: 'Check the connection, the proxy and baseUrl.',
   provider_error: later,
-  content_refused: 'Put it differently, or use another engine.',
+  content_refused: 'Rephrase the prompt, or use another engine.',
   bad_output: 'Spawn it again; if it happens again, check baseUrl.',
   idle_timeout: 'Spawn it again, or raise idleTimeoutSeconds.'
 };

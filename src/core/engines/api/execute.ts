@@ -115,7 +115,7 @@ async function generate(
 function checked(reply: Reply): Reply {
   const text: unknown = reply?.text;
   if (typeof text !== 'string')
-    throw new TypeError('the engine gave no text back');
+    throw new TypeError('the engine returned no text');
   // `finished` is optional and defaults to true.
   return { ...reply, finished: reply.finished !== false };
 }

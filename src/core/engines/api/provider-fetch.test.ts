@@ -188,7 +188,7 @@ test('a wait ends when the run is stopped', async () => {
 test('silence before the headers ends the request without a retry', async () => {
   const { url, bodies } = await serve(() => undefined);
   const { fetch, facts } = withoutWaiting(50);
-  await expect(fetch(url)).rejects.toThrow('nothing came for 0.05 s');
+  await expect(fetch(url)).rejects.toThrow('nothing was received for 0.05 s');
   expect(facts.idle).toBe(true);
   expect(bodies).toHaveLength(1);
 });

@@ -70,7 +70,7 @@ export function createProviderFetch(
     const silence = new AbortController();
     const watchdog = startWatchdog(idleMs, () => {
       facts.idle = true;
-      silence.abort(new Error(`nothing came for ${idleMs / 1000} s`));
+      silence.abort(new Error(`nothing was received for ${idleMs / 1000} s`));
     });
     const signals = [signal, silence.signal, init?.signal ?? signal];
     facts.attempts += 1;

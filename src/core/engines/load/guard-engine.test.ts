@@ -126,7 +126,7 @@ test('a fault names the plugin, the member and the problem', () => {
   });
   const { message, failure } = faultOf(() => engine.args(request));
   expect(message).toBe(
-    'The plugin mine is at fault: args gave back what it may not: [0]: expected string, received undefined.'
+    'The plugin mine is at fault: args returned an invalid value: [0]: expected string, received undefined.'
   );
   expect(failure).toEqual({ code: 'spawn_failed', message });
   expect(faultOf(() => engine.stdin?.(request)).message).toBe(
@@ -203,14 +203,16 @@ test('an API keeps its own errors, and only known members of its reply', async (
   };
   const own = new Error('own');
   await expect(ask(() => Promise.reject(own))).rejects.toBe(own);
-  await expect(ask(() => ({}))).rejects.toThrow(/generate gave back.*text/);
+  await expect(ask(() => ({}))).rejects.toThrow(
+    /generate returned an invalid value.*text/
+  );
   const reply = { text: 't', sessionId: '../..', own: 1n };
   expect(await ask(() => reply)).toEqual({ text: 't' });
 });
 
 test('the failure codes match the contract', () => {
   const contract = readFileSync(
-    join(import.meta.dirname, '../../../plugin/plugin.ts'),
+    join(import.meta.dirname, '../../../plugin/reply.ts'),
     'utf8'
   );
   const union = /export type FailureCode =([^;]*);/.exec(contract)?.[1] ?? '';

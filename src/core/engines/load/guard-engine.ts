@@ -35,7 +35,8 @@ function guardProgram(engine: CliEngine, guard: Guard): CliEngine {
       'stdin',
       'tools',
       'read',
-      'readError'
+      'readError',
+      'turns'
     ]),
     ...(connect && { connect: guardConnect(connect, guard) }),
     ...(env && { env: guard.functionsOf(env, ['set', 'named'], 'env') }),
@@ -183,11 +184,11 @@ class Guard {
     } catch (error) {
       problem = wordsOf(error);
     }
-    throw this.fault(name, `gave back what it may not: ${problem}`);
+    throw this.fault(name, `returned an invalid value: ${problem}`);
   }
 
   fault(name: Member, problem: string): EngineFault {
-    const readsOutput = ['read', 'readError', 'failure', 'generate'];
+    const readsOutput = ['read', 'readError', 'turns', 'failure', 'generate'];
     const code = readsOutput.includes(name) ? 'bad_output' : 'spawn_failed';
     return new EngineFault(this.#name, name, problem, code);
   }

@@ -84,7 +84,7 @@ describe('the worker part of an engine', () => {
       'interactive.typesPrompt: expected boolean, received string'
     ]
   ])('%j is refused with the name of the member', (changes, problem) => {
-    expect(problemWith(changes)).toBe(`it is no engine: ${problem}`);
+    expect(problemWith(changes)).toBe(`it is not an engine: ${problem}`);
   });
 
   test('is absent when the plugin does not declare it', () => {
@@ -118,7 +118,7 @@ describe('a connection', () => {
   ])('%j is a fault that names its member', (connection, problem) => {
     const { message, failure } = faultOf(() => connected(connection));
     expect(message).toContain(
-      `The plugin mine is at fault: connect gave back what it may not: ${problem}`
+      `The plugin mine is at fault: connect returned an invalid value: ${problem}`
     );
     expect(failure.code).toBe('spawn_failed');
   });
@@ -208,10 +208,10 @@ describe('a program in a terminal', () => {
   });
 
   test.each([
-    [{ args: () => [7] }, 'interactive.args gave back'],
+    [{ args: () => [7] }, 'interactive.args returned an invalid value'],
     [
       { args: () => [], env: () => ({ 'A=B': '' }) },
-      'interactive.env gave back'
+      'interactive.env returned an invalid value'
     ],
     [
       {

@@ -82,7 +82,7 @@ test('a plugin that does not load is skipped, and the rest is loaded', async () 
   expect([...indexes.values()]).toEqual([1]);
   expect(faults).toMatchObject([
     { plugin: './bad.mjs', problem: 'it threw while it was loaded: boom' },
-    { plugin: 'plugins[2]', problem: expect.stringContaining('no engine') }
+    { plugin: 'plugins[2]', problem: expect.stringContaining('not an engine') }
   ]);
 });
 

@@ -71,7 +71,7 @@ export async function loadEngine(
 /** The reason why a plugin does not load, without a full stop. */
 export function problemOf(error: unknown): string {
   return error instanceof z.ZodError
-    ? `it is no engine: ${describeIssues(error)}`
+    ? `it is not an engine: ${describeIssues(error)}`
     : wordsOf(error);
 }
 

@@ -139,12 +139,12 @@ describe('a template is refused with its name and the reason:', () => {
     ['agent <%- prompt %>', '<%-'],
     ['agent <% output(prompt) %>', 'output is not defined'],
     ['agent <%= chatID %>', 'chatID is not defined'],
-    ['agent <%= toString %>', 'something that is no text'],
-    ['agent <%= it %>', 'something that is no text'],
+    ['agent <%= toString %>', 'a value that is not text'],
+    ['agent <%= it %>', 'a value that is not text'],
     ['agent <%= hasOwn %>', 'hasOwn is not defined'],
     ['agent <%= prompt.none.at %>', "undefined (reading 'at')"],
-    ['agent <% if (chatId) { %> x', 'it has a fault'],
-    ['agent <%= prompt +* %>', 'it has a fault'],
+    ['agent <% if (chatId) { %> x', 'it has an error'],
+    ['agent <%= prompt +* %>', 'it has an error'],
     ['agent\n\n<%= prompt', 'unclosed tag at line 3 col 1.'],
     ['agent <%# x\n\n %> <%= prompt', 'unclosed tag at line 3 col 2.'],
     ['agent <%= "\\0" %>', 'a NUL character'],
@@ -154,7 +154,7 @@ describe('a template is refused with its name and the reason:', () => {
     ['<%= chatId %>', 'no program'],
     ['"" x', 'no program'],
     ['agent <% throw new Error("it needs a model") %>', ': it needs a model.'],
-    ['agent <% throw 3 %>', ': it has a fault: 3.']
+    ['agent <% throw 3 %>', ': it has an error: 3.']
   ])('%j', async (text, reason) => {
     const { code, message, hint } = await refusal(text);
     expect(code).toBe('template_invalid');

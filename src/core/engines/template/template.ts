@@ -55,10 +55,10 @@ export async function readTemplate(path: string): Promise<Template> {
         const words = splitWords(eta.render(compiled, scope), fillPlaceholders);
         const isComplete = program === undefined || words[0] === program;
         const [command, ...args] = isComplete ? words : [program, ...words];
-        if (!command) throw new Error('it gives no program to run');
+        if (!command) throw new Error('it names no program to run');
         if (/^[A-Za-z_]\w*=/.test(command))
           throw new Error(
-            `it begins with "${command.slice(0, 40)}", which only a shell takes for a variable; templateVariables and engines.<name>.env hand over variables`
+            `it begins with "${command.slice(0, 40)}", which only a shell reads as a variable; use templateVariables or engines.<name>.env`
           );
         checkArguments([command, ...args]);
         return { command, args, used };
@@ -75,9 +75,9 @@ function readText(path: string): string {
   const problem = text.includes('\0')
     ? 'it holds a NUL character'
     : /<%[-_]?\s*~/.test(text)
-      ? 'it has "<%~", which would put a value in unguarded; write "<%="'
+      ? 'it has "<%~", which would insert a value unprotected; write "<%="'
       : text.includes('<%-')
-        ? 'it has "<%-", which is not known here; write "<%=", it changes nothing in a value'
+        ? 'it has "<%-", which is not supported; write "<%=", which inserts a value unchanged'
         : undefined;
   if (problem) throw invalid(path, problem);
   return text;
@@ -121,7 +121,7 @@ function watched(values: Values): { scope: object; used: Set<string> } {
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'object' || typeof value === 'function')
-    throw new Error('it puts in something that is no text');
+    throw new Error('it inserts a value that is not text');
   return String(value);
 }
 
@@ -140,7 +140,7 @@ function problemOf(error: unknown): string {
   const problem = first === 'Bad template syntax' ? second : first;
   return error instanceof Error && error.name === 'Error'
     ? problem
-    : `it has a fault: ${problem.replace(/:$/, '')}`;
+    : `it has an error: ${problem.replace(/:$/, '')}`;
 }
 
 function invalid(path: string, problem: string): HostError {

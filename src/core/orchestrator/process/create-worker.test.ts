@@ -38,7 +38,7 @@ test.each<[string, object, string]>([
   [
     'returns an invalid connection',
     { connect: () => ({ args: [7] }) },
-    'connect gave back what it may not: args[0]: expected string'
+    'connect returned an invalid value: args[0]: expected string'
   ],
   [
     'would write elsewhere',

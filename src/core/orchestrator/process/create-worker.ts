@@ -150,11 +150,11 @@ export function notReady(
   problem: string,
   lines: string[]
 ): HostError {
-  const shown = lines.length > 0 ? '' : ' It has said nothing.';
+  const shown = lines.length > 0 ? '' : ' It printed nothing.';
   return new HostError(
     'not_ready',
     `The worker "${name}" (${engine}, ${agent_id}) is not ready: ${problem}.${shown}`,
-    `Nothing of it is left running; screen shows its last lines. Start ${engine} once by hand in that directory to see what it wants, then create the worker again.`,
+    `Nothing is left running; screen shows its last lines. Start ${engine} once by hand in that directory to see what it wants, then create the worker again.`,
     { source: 'agent', screen: lines.map((line) => line.slice(0, longestLine)) }
   );
 }

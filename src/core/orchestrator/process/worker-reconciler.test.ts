@@ -105,7 +105,7 @@ test.each([
   ['a record of a newer version is not lost', '{"v":2,"agent_id":"x"}', false],
   ['a record without an id is lost', '{"v":1}', true],
   ['a record whose version is no number is lost', '{"v":null}', true],
-  ['a record that is no JSON is lost', 'spilt', true]
+  ['a record that is not JSON is lost', 'spilt', true]
 ])('%s', (_, text, isLost) => {
   const { store } = office.master();
   writeFileSync(store.folderOf(one).meta, text);
@@ -119,7 +119,7 @@ test('an id that is a path names no lost worker', () => {
   expect(store.isGone('../x')).toBe(false);
 });
 
-test('the records of workers that are over are not read again', async () => {
+test('the records of workers that have ended are not read again', async () => {
   const later = office.master();
   await office.desk(one).waitForCommand(now);
   office.lose(one);

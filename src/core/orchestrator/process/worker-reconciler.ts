@@ -167,7 +167,7 @@ export class WorkerReconciler {
     const quietMs = this.#clock.sinceMs(id, `${mark} ${hasBegun}`);
     if (this.#isStopOverdue(worker, queue, quietMs)) return this.end(worker);
     if (phase === 'working' && this.#isUnserved(worker))
-      return this.end(worker, 'its server ended, so that it was out of reach');
+      return this.end(worker, 'its server ended, so it could not be reached');
     if (phase === 'waiting' && quietMs > 1000 * terms.readyTimeoutSeconds)
       return this.end(worker, 'it did not get ready in time');
     const isSilent = quietMs > 1000 * terms.stalledAfterSeconds;
@@ -310,7 +310,7 @@ export class WorkerReconciler {
     const message = messageOf(problem);
     if (this.#reported.get(subject) === message) return;
     this.#reported.set(subject, message);
-    this.#with.onProblem(`${subject} cannot be looked at: ${message}`);
+    this.#with.onProblem(`${subject} cannot be checked: ${message}`);
   }
 
   /** The worker's settings; this server's settings if they cannot be read. */

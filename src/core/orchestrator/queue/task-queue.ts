@@ -291,6 +291,6 @@ export function alreadyDone(taskId: string): HostError {
   return new HostError(
     'already_done',
     `Task ${taskId} has ended already.`,
-    'Nothing was recorded; its end stands in the events.'
+    'Nothing was recorded; its end is in the events.'
   );
 }

@@ -260,7 +260,7 @@ export class WorkerLog {
     throw new HostError(
       'unknown_agent',
       `The record of worker ${agentId} was removed.`,
-      'The list of workers shows which there are.'
+      'The list of workers shows all.'
     );
   }
 }

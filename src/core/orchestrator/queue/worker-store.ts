@@ -121,7 +121,7 @@ export class WorkerStore {
     throw new HostError(
       'unknown_agent',
       lost ?? `There is no worker "${agentId.slice(0, 60)}" in this workspace.`,
-      'The list of workers shows which there are; agents of spawn tools are no workers.'
+      'The list of workers shows all; agents of spawn tools are not workers.'
     );
   }
 

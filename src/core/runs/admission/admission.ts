@@ -40,12 +40,12 @@ export class Admission {
     if (origin.isAgents())
       throw new HostError(
         'depth_limit',
-        `This agent was itself spawned ${depth} deep; the limit is ${maxDepth}.`,
+        `This agent was itself spawned at depth ${depth}; the limit is ${maxDepth}.`,
         'Do the work here, or raise maxDepth in the configuration.'
       );
     throw new HostError(
       'depth_limit',
-      `This server was started in what an agent has left behind, ${depth} deep; the limit is ${maxDepth}.`,
+      `This server was started by what an agent left running, at depth ${depth}; the limit is ${maxDepth}.`,
       'The user can start the client in a terminal that no agent has opened (TROUPE_DEPTH is not set there), or raise maxDepth in the configuration.'
     );
   }
@@ -135,7 +135,7 @@ export function checkDisk(megabytes: number, store: RunStore): void {
   throw new HostError(
     'disk_limit',
     `The folders of agents hold ${Math.ceil(bytes / megabyte)} MB; diskLimitMegabytes is ${megabytes}.`,
-    'The user can remove what was read with "troupe clean" (it shows what there is), or raise diskLimitMegabytes. Nothing was started; agents at work go on.'
+    'The user can remove what was read with "troupe clean" (it shows what there is), or raise diskLimitMegabytes. Nothing was started; running agents continue.'
   );
 }
 
@@ -159,11 +159,11 @@ function randomPause(): Promise<void> {
 function atCapacity(count: number): HostError {
   const [what, whom] =
     count === 1
-      ? ['place is free for it', 'it']
-      : [`${count} places are free`, 'them'];
+      ? ['slot is free for it', 'it']
+      : [`${count} slots are free`, 'them'];
   return new HostError(
     'at_capacity',
-    `Nothing was started: no ${what} now, and what an agent starts does not wait behind agents at work, of which it is one.`,
+    `Nothing was started: no ${what} now, and an agent's own agents are not queued behind running agents, as it is one of them.`,
     `Do the work here, or call again when agents have ended; the user can raise maxConcurrent, or that of the engine, to make room for ${whom}.`
   );
 }

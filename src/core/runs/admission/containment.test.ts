@@ -88,7 +88,7 @@ test.each([
   'dangling-out',
   'nul\0',
   'in/nothing'
-])('%j is refused because it is no directory', (requested) => {
+])('%j is refused because it is not a directory', (requested) => {
   expect(codeOf(requested)).toBe('cwd_missing');
 });
 

@@ -51,7 +51,7 @@ export function checkStillInside(workspace: string, directory: string): void {
   // Without this check, the system would report a missing program.
   if (real === undefined) throw new Error(`${directory} is gone`);
   if (isInside(realpathSync(workspace), real)) return;
-  throw new Error(`${directory} leads out of the workspace by now`);
+  throw new Error(`${directory} now leads out of the workspace`);
 }
 
 /** The real path of a file inside the workspace; undefined for other paths. */
@@ -78,7 +78,7 @@ function rootOf(workspace: string): string {
     if (limitError(error)) throw error;
     throw new HostError(
       'cwd_missing',
-      `The workspace ${workspace} is not there any more.`,
+      `The workspace ${workspace} no longer exists.`,
       'Put it back, or start the server again where it is now; nothing was started.'
     );
   }

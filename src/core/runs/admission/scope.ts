@@ -64,7 +64,7 @@ export function refuseLineage(
   if (own === undefined) return;
   throw new HostError(
     'invalid_input',
-    `Agent ${own} is ${own === above[0] ? 'the one that asks' : 'one that waits for the one that asks'}: it cannot end before this wait does.`,
+    `Agent ${own} is ${own === above[0] ? 'the caller' : 'waiting for the caller'}: it cannot end before this wait does.`,
     'Wait for the others only, by their ids.'
   );
 }

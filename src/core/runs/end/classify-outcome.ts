@@ -53,7 +53,7 @@ export function classifyOutcome(evidence: Evidence): Verdict {
     );
   if (evidence.lostTree !== undefined)
     return interrupted(
-      `Its worktree ${evidence.lostTree} was deleted under it, with what it had not committed there; its output is kept.`
+      `Its worktree ${evidence.lostTree} was deleted while it ran, with its uncommitted work; its output is kept.`
     );
   if (loss && exitCode !== undefined) return ended(loss.code, loss.message);
   if (reply.failure) return ended(reply.failure.code, reply.failure.message);
@@ -94,7 +94,7 @@ function stopped(
     case 'idle_timeout':
       return ended(
         'idle_timeout',
-        `${label} was stopped because it had put out nothing for too long${seen}.`
+        `${label} was stopped because it had printed nothing for too long${seen}.`
       );
     case 'output_limit':
       return failed(

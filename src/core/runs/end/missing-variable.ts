@@ -10,7 +10,7 @@ export function withVariableHint(verdict: Verdict, engine: string): Verdict {
   if (status !== 'failed' || name === undefined) return verdict;
   return {
     ...verdict,
-    error: `${error}\nThe program did not get ${name}. If it is set in your shell, hand it on: "passEnv": ["${name}"] in engines.${engine} of the configuration, and by the client that starts troupe (troupe init names it there).`
+    error: `${error}\nThe program did not get ${name}. If it is set in your shell, pass it on: "passEnv": ["${name}"] in engines.${engine} of the configuration, and by the client that starts troupe (troupe init names it there).`
   };
 }
 

@@ -28,7 +28,7 @@ export function lossOf(directory: string, label: string): Failure | undefined {
   if (filled || isFilled || /no space|quota/i.test(cut))
     return {
       code: 'storage_full',
-      message: `${label} wrote while the disk was full, so its output is not whole. Free space on the disk that holds ~/.troupe and spawn it again.`
+      message: `${label} wrote while the disk was full, so its output is incomplete. Free space on the disk that holds ~/.troupe and spawn it again.`
     };
   if (emptied)
     return {
@@ -38,7 +38,7 @@ export function lossOf(directory: string, label: string): Failure | undefined {
   if (cut === '') return undefined;
   return {
     code: 'bad_output',
-    message: `The output of ${label} was not written down whole (${cut.slice(0, 200)}). Spawn it again.`
+    message: `The output of ${label} is incomplete (${cut.slice(0, 200)}). Spawn it again.`
   };
 }
 

@@ -12,7 +12,7 @@ export interface WaitOptions {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** Ends the wait early, such as when an awaited run asks for something. */
-  isInterrupted?: (waiting: Run[]) => boolean;
+  isInterrupted?: ((waiting: Run[]) => boolean) | undefined;
   /** Called at the start and after each end, while runs are awaited. */
   onProgress?: (finished: Run[], waiting: Run[]) => void;
 }

@@ -125,5 +125,5 @@ function howItEnded(
   if (code !== 0) return `its command exited with code ${code}`;
   return tailOf(join(folder, 'stdout'), 2000).trim() === ''
     ? 'its command printed no chat id'
-    : `what its command printed is no chat id (${chatIdWords})`;
+    : `what its command printed is not a chat id (${chatIdWords})`;
 }

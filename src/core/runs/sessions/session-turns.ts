@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Turn, Usage } from '../../../plugin/plugin.ts';
+import type { Exchange, Usage } from '../../../plugin/plugin.ts';
 import {
   createOnce,
   readIfExists,
@@ -116,7 +116,7 @@ export function usageBefore(
 export function turnsBefore(
   { agent_id, engine, session_id, continues }: RunRecord,
   store: RunStore
-): Turn[] {
+): Exchange[] {
   if (session_id === null || continues === null) return [];
   const agents = [session_id, ...holdersOf(engine, session_id, store)];
   const own = agents.indexOf(agent_id);

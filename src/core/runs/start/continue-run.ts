@@ -133,7 +133,7 @@ function checkWorktree(
   if (isOurs) return worktree;
   throw new HostError(
     'no_session',
-    `Agent ${id} (${label}) worked in ${path}, which is no worktree of this workspace.`,
+    `Agent ${id} (${label}) worked in ${path}, which is not a worktree of this workspace.`,
     'Start a new agent and put what it needs to know into the prompt.'
   );
 }
@@ -147,7 +147,7 @@ function briefOf({ system_prompt }: RunRecord) {
 const busy: Failure = {
   code: 'session_busy',
   message:
-    'That session has a turn at work already. Wait until that has ended, then continue again.'
+    'That session already has a running turn. Wait until that has ended, then continue again.'
 };
 
 /** The template may be gone or have changed since. */
@@ -175,6 +175,6 @@ export function unknownAgent(agentId: string, store: RunStore): HostError {
     'unknown_agent',
     whyGone(agentId, store) ??
       `There is no agent "${agentId}" in this workspace.`,
-    'Give the id of an agent that its start returned; the list of agents has them all.'
+    'Give the id that the start of an agent returned; the list of agents has all ids.'
   );
 }

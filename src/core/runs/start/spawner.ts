@@ -140,7 +140,7 @@ export class Spawner {
     const missing =
       basename(command) === command
         ? `no program "${command}" on PATH`
-        : `${command} is no program that can be run`;
+        : `${command} is not a program that can be run`;
     return {
       code: 'not_installed',
       message: `${labelOf(engine)} is not installed: ${missing}.${how}`

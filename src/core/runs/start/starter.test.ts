@@ -144,7 +144,7 @@ describe('a queued agent', () => {
     expect(starter.own()).toEqual([]);
     expect(claim(id)?.never).toBe(true);
     const run = await stage.tracker.run(id);
-    expect(run?.outcome?.error).toContain('no place was free for 10 s');
+    expect(run?.outcome?.error).toContain('no slot was free for 10 s');
     other.starter.slots.withdraw(slot);
     starter.pump();
     expect([isAnnounced(id), stage.hasRun('ran')]).toEqual([false, false]);

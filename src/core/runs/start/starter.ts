@@ -34,7 +34,7 @@ const heartbeatMs = 15_000;
 /** How long a nested agent waits for a slot once its turn has come. */
 const patienceMs = 10_000;
 
-const noSlot = `its turn came, and no place was free for ${patienceMs / 1000} s: an agent's own agents do not wait behind those at work, of which it is one`;
+const noSlot = `its turn came, and no slot was free for ${patienceMs / 1000} s: an agent's own agents do not wait for running agents, as it is one of them`;
 
 interface StarterDependencies extends LaunchDependencies, OwnSlotsDependencies {
   store: RunStore;

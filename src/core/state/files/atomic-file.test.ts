@@ -129,7 +129,7 @@ test('reading a missing file returns undefined, and removing it is no error', ()
   expect(existsSync(path)).toBe(false);
   expect(() => readIfExists(workspace.path)).toThrow(/EISDIR/);
   // A read of this device never ends.
-  expect(() => readIfExists('/dev/zero')).toThrow(/is no file/);
+  expect(() => readIfExists('/dev/zero')).toThrow(/is not a file/);
 });
 
 test('a file that a living process writes is kept for a day, whatever the clock says', async () => {

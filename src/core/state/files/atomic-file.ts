@@ -260,7 +260,7 @@ export function bytesIfThere(path: string): Buffer | undefined {
   try {
     const stats = fstatSync(descriptor);
     if (!stats.isFile() && !stats.isDirectory())
-      throw new Error(`${path} is no file`);
+      throw new Error(`${path} is not a file`);
     return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);

@@ -168,7 +168,7 @@ function openOwn(path: string, flags: number): number {
 export function symbolicLinkError(path: string): HostError {
   return unsafePathError(
     path,
-    'is a symbolic link, so that what is written there would land elsewhere',
+    'is a symbolic link, so writes to it would go elsewhere',
     `See where it leads, remove the link (unlink ${path}), and call again.`
   );
 }
@@ -176,7 +176,7 @@ export function symbolicLinkError(path: string): HostError {
 export function hardLinkError(path: string): HostError {
   return unsafePathError(
     path,
-    'has another name (a hard link), so that what is written there would land in another file too',
+    'has another name (a hard link), so writes to it would change another file too',
     `Find the other name (find / -xdev -samefile ${path}), remove this one (unlink ${path}), and call again.`
   );
 }
@@ -184,7 +184,7 @@ export function hardLinkError(path: string): HostError {
 export function notRegularError(path: string): HostError {
   return unsafePathError(
     path,
-    'is no regular file',
+    'is not a regular file',
     'Move it away and call again.'
   );
 }

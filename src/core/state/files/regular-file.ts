@@ -89,5 +89,5 @@ export function readPart(path: string, from: number, length: number): Buffer {
 }
 
 function checkRegular(path: string, stats: Stats): void {
-  if (!stats.isFile()) throw new NotRegular(`${path} is no regular file`);
+  if (!stats.isFile()) throw new NotRegular(`${path} is not a regular file`);
 }

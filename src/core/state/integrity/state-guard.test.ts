@@ -104,7 +104,7 @@ test('a FIFO in place of the journal is refused, because a write would block', (
   make('');
   const path = join(workspace.record, 'iac.jsonl');
   execFileSync('mkfifo', [path]);
-  expect(problem()).toBe(`${path} is no regular file.`);
+  expect(problem()).toBe(`${path} is not a regular file.`);
 });
 
 test('a directory may be writable by its group, but not by everyone', () => {
@@ -114,13 +114,13 @@ test('a directory may be writable by its group, but not by everyone', () => {
   }
   const path = make('spawns', 0o777);
   expect(problem()).toBe(
-    `${path} can be changed by everybody on this machine.`
+    `${path} can be changed by every user of this machine.`
   );
   // The check removes the directory that it created as a probe.
   expect(readdirSync(workspace.record)).toEqual(['spawns']);
   // The sticky bit makes no difference.
   chmodSync(path, 0o1777);
-  expect(problem()).toContain('everybody');
+  expect(problem()).toContain('every user');
 });
 
 test('a file system is probed once', () => {
@@ -184,7 +184,7 @@ test('the folder of a council is checked like the rest', () => {
   }
   check();
   chmodSync(folder, 0o777);
-  expect(check).toThrow(/everybody/);
+  expect(check).toThrow(/every user/);
 });
 
 describe('in a folder where only owners may delete their files', () => {

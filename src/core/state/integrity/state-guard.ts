@@ -187,7 +187,7 @@ function checkShared(path: string, isOurs: (stats: Stats) => boolean): void {
         `belongs to another user (uid ${stats.uid})`,
         elsewhere
       )
-    : unsafePathError(path, 'is no regular file', elsewhere);
+    : unsafePathError(path, 'is not a regular file', elsewhere);
 }
 
 const elsewhere =
@@ -201,16 +201,16 @@ interface Hints {
 
 const ownHints: Hints = {
   foreign:
-    'Look what is in it, then move it away or give it to your account (chown -R), and call again.',
+    'Check what is in it, then move it away or give it to your account (chown -R), and call again.',
   open: (path) =>
-    `Look what is in it, take that right away (chmod o-w ${path}), and call again.`
+    `Check what is in it, remove that permission (chmod o-w ${path}), and call again.`
 };
 
 /** The folder may have other uses, so the first hint is to move the council. */
 const councilHints: Hints = {
   foreign: elsewhere,
   open: (path) =>
-    `${elsewhere} If this one is for the council alone, look what is in it, and take that right away (chmod o-w ${path}).`
+    `${elsewhere} If this one is for the council alone, check what is in it, and remove that permission (chmod o-w ${path}).`
 };
 
 function checkDirectory(
@@ -237,7 +237,7 @@ function checkDirectory(
     );
   throw unsafePathError(
     path,
-    'can be changed by everybody on this machine',
+    'can be changed by every user of this machine',
     hints.open(path)
   );
 }

@@ -90,8 +90,8 @@ export class FileLock {
     if (this.isHeld()) return;
     throw new HostError(
       'state_locked',
-      `Somebody removed ${this.path} while it was in use.`,
-      'Nothing was recorded. Leave it alone, and call again.'
+      `${this.path} was removed while it was in use.`,
+      'Nothing was recorded. Call again, and do not remove that file.'
     );
   }
 

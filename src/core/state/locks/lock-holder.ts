@@ -101,7 +101,7 @@ export function lockedByOne(
 export function lockedByMany(path: string, longestMs: number): HostError {
   return locked(
     `${path} was held by one process after the other for ${longestMs / 1000} s.`,
-    'Very many want it just now: call again.'
+    'Very many processes want it now: call again.'
   );
 }
 

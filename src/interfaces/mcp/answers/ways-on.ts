@@ -29,7 +29,7 @@ export const byTool: NextCalls = {
   readOn:
     'A result with next_offset is cut: call result with its agentId and that as offset to read on.',
   shortNote:
-    'Told shortly: result gives each with all its facts, and reads on from next_offset.'
+    'Shortened: result gives each in full, and reads on from next_offset.'
 };
 
 const byCommand: NextCalls = {
@@ -40,14 +40,13 @@ const byCommand: NextCalls = {
   waitForSquad: () => 'The command "troupe result" gives each, by its agentId',
   readOn:
     'A result with next_offset is cut: the command "troupe result" gives all of it, by its agentId.',
-  shortNote:
-    'Told shortly: the command "troupe result" gives each with all its facts.'
+  shortNote: 'Shortened: the command "troupe result" gives each in full.'
 };
 
 /** What to do about asks: some are for a person alone. */
 export function answerAsks(asks: OpenAsk[], config: Config): string {
   return asks.every(({ record }) => record.ask === 'person')
-    ? 'A person answers asks: tell the user to call "troupe asks".'
+    ? 'A person answers asks: ask the user to run "troupe asks".'
     : waysOn(config).answerFirst;
 }
 

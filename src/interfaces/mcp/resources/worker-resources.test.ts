@@ -89,7 +89,7 @@ describe('the text of an events resource', () => {
       {
         uri: 'agent://1a2b3c4d/outbox',
         mimeType: 'text/plain',
-        text: `There is no room for all of it here. events_read returns all events of a worker, page by page; the file is ${path}`
+        text: `It does not fit here. events_read returns all events of a worker, page by page; the file is ${path}`
       }
     ]);
   });

@@ -28,7 +28,7 @@ const json = 'application/json';
 
 const about = {
   outbox: 'Events of a worker',
-  broadcast: 'What all workers of a run came to',
+  broadcast: 'Results and states of all workers of a run',
   meta: 'A worker as agent_get returns it'
 };
 
@@ -153,7 +153,7 @@ export class WorkerResources implements Source {
     if (found) return found;
     throw unknownResource(
       uri,
-      `There is no run "${id.slice(0, 60)}" of workers in this workspace. agent_create and agent_list tell the run_id of each worker.`
+      `There is no run "${id.slice(0, 60)}" of workers in this workspace. agent_create and agent_list return the run_id of each worker.`
     );
   }
 }
@@ -231,7 +231,7 @@ export function eventContents<Event extends WorkerEvent>(
   const text = lines.map((line) => `${line}\n`).join('');
   const contents = [{ uri, mimeType: jsonLines, text }];
   if (!isCut) return contents;
-  const note = `There is no room for all of it here. events_read returns all events of a worker, page by page; the file is ${log.path}`;
+  const note = `It does not fit here. events_read returns all events of a worker, page by page; the file is ${log.path}`;
   return [...contents, { uri: ref.uri, mimeType: 'text/plain', text: note }];
 }
 

@@ -7,11 +7,18 @@ import type {
   ServerRequest
 } from '@modelcontextprotocol/sdk/types.js';
 import { errorAnswer } from '../tool/define-tool.ts';
+import type { RequestInput } from '../transport/protocol.ts';
 
 /** One call of an added tool, as the SDK describes it. */
 export interface AddedCall
   extends RequestHandlerExtra<ServerRequest, ServerNotification> {
   server: Server;
+  /**
+   * Set for a client of revision 2026-07-28, of which the tool may ask more: it
+   * answers `resultType: "input_required"` with `inputRequests`, and is called
+   * again with the responses.
+   */
+  input?: RequestInput;
   /** Repeated here for programs without the types of the SDK. */
   signal: AbortSignal;
 }
@@ -49,11 +56,10 @@ export interface Additions {
 export async function callAdded(
   tool: AddedTool,
   input: Record<string, unknown> = {},
-  server: Server,
-  extra: RequestHandlerExtra<ServerRequest, ServerNotification>
+  call: AddedCall
 ): Promise<CallToolResult> {
   try {
-    return await tool.call(input, { ...extra, server });
+    return await tool.call(input, call);
   } catch (error) {
     return errorAnswer(error, tool.name);
   }

@@ -6,6 +6,7 @@ import {
   CallToolRequestSchema,
   type CallToolResult,
   ListToolsRequestSchema,
+  type ServerCapabilities,
   type ServerNotification,
   type ServerRequest
 } from '@modelcontextprotocol/sdk/types.js';
@@ -29,7 +30,7 @@ import { type Additions, callAdded } from './additions.ts';
 import type { Life } from './lifecycle.ts';
 import type { Offer, Prospect } from './offer.ts';
 
-interface ServeOptions {
+export interface ServeOptions {
   life: Life;
   instructions: string;
   prospect?: Prospect;
@@ -57,14 +58,7 @@ export async function serve(
   const { life, instructions, prospect, additions = {} } = options;
   const server = new Server(
     { name: 'troupe', title: 'troupe', version },
-    {
-      capabilities: {
-        tools: prospect?.laterTools ? { listChanged: true } : {},
-        ...capabilitiesOf(prospect),
-        ...additions.capabilities
-      },
-      instructions
-    }
+    { capabilities: declaredBy(options), instructions }
   );
   const added = byName(additions.tools ?? []);
   const connected = { ...options, toldAsks: new Set<string>() };
@@ -108,9 +102,13 @@ export async function serve(
       return answer.finally(() => announceTools(tools));
     }
     const other = added.get(name);
-    return other
-      ? callAdded(other, input, server, extra)
-      : errorAnswer(unknownTool(name, tools), name);
+    if (!other) return errorAnswer(unknownTool(name, tools), name);
+    const more = transport.inputOf?.(extra.requestId);
+    return callAdded(other, input, {
+      ...extra,
+      server,
+      ...(more ? { input: more } : {})
+    });
   };
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) =>
     life.track(call(params, extra))
@@ -139,6 +137,18 @@ export async function serve(
   await server.connect(transport);
   refuseWrongParams(transport);
   return server;
+}
+
+/** The capabilities that a server declares to its clients. */
+export function declaredBy({
+  prospect,
+  additions
+}: Pick<ServeOptions, 'prospect' | 'additions'>): ServerCapabilities {
+  return {
+    tools: prospect?.laterTools ? { listChanged: true } : {},
+    ...capabilitiesOf(prospect),
+    ...additions?.capabilities
+  };
 }
 
 async function callTool(

@@ -209,7 +209,7 @@ function unexpected(error: unknown, tool: string): HostError {
     return new HostError(
       'storage_full',
       `The disk was full when ${tool} had to write.`,
-      'Free some space and call again; agents that run go on.'
+      'Free some space and call again; running agents continue.'
     );
   log(
     `${tool} failed unexpectedly: ${error instanceof Error ? error.stack : String(error)}`
@@ -217,7 +217,7 @@ function unexpected(error: unknown, tool: string): HostError {
   return new HostError(
     'internal',
     'Something went wrong inside troupe.',
-    'Look at the server log (stderr); agents that run go on.'
+    'Look at the server log (stderr); running agents continue.'
   );
 }
 

@@ -32,7 +32,7 @@ export async function decidePermission(
   if (length > mostChars)
     return {
       behavior: 'deny',
-      message: `Nobody can judge ${length} characters: ask for a shorter call, such as of a script.`
+      message: `The call has ${length} characters, too many to review. Make a shorter one, such as a call of a script.`
     };
   const answer = await asker.ask(request, signal, onWaiting);
   return answer.decision === 'allow'
@@ -67,7 +67,7 @@ export function askTools(asker: Asker, place: Place): Tool[] {
     ),
     defineTool({
       name: 'ask_coordinator',
-      title: 'Ask who gave you this task',
+      title: 'Ask about your task',
       description:
         'Asks the agent or person that gave you this task one question, and waits for the answer. For what you cannot find out or decide yourself.',
       input: z.strictObject({

@@ -230,7 +230,8 @@ function summonTool(host: Host, textOf: TextOf | undefined): Tool {
         ...(failure
           ? { error: failure.message, error_code: failure.code }
           : messageField(
-              'Its response comes to all: go on, or wait_for_responses.'
+              'Its response comes to all: go on, or wait_for_responses.',
+              ...host.configNotices
             ))
       };
     }

@@ -3,7 +3,7 @@ import type { Facts } from '../../../answers/budget.ts';
 import { hasToolset } from '../../../config/config.ts';
 import { errnoOf, HostError } from '../../../core/errors.ts';
 import type { Host } from '../../../host/host.ts';
-import { limitsOf } from '../answers/client-limits.ts';
+import { limitsOf, messageField } from '../answers/client-limits.ts';
 import {
   eventsAnswer,
   workerFacts,
@@ -45,8 +45,8 @@ export function orchestratorTools(host: Host): Tool[] {
         name: z
           .string()
           .max(80)
-          .regex(/\S/, 'is no line of text')
-          .refine((name) => !/\p{Cc}/u.test(name), 'is no line of text')
+          .regex(/\S/, 'is not one line of text')
+          .refine((name) => !/\p{Cc}/u.test(name), 'is not one line of text')
           .describe('For people'),
         role: z
           .string()
@@ -67,7 +67,7 @@ export function orchestratorTools(host: Host): Tool[] {
           .describe('Inside the workspace; default: its root'),
         env: z
           .record(
-            z.string().regex(/^[A-Za-z_]\w*$/, 'is no name of a variable'),
+            z.string().regex(/^[A-Za-z_]\w*$/, 'is not a variable name'),
             z
               .string()
               .max(32_000)
@@ -92,7 +92,8 @@ export function orchestratorTools(host: Host): Tool[] {
           tmux_pane_id: meta.pane?.pane_id ?? null,
           run_id: meta.run_id,
           paths: folder.paths(),
-          status: 'ready'
+          status: 'ready',
+          ...messageField(...host.configNotices)
         };
       }
     }),
@@ -105,7 +106,7 @@ export function orchestratorTools(host: Host): Tool[] {
         scope: z
           .enum(['run', 'current_window', 'all'])
           .default('run')
-          .describe('run: those made together; all: since ever')
+          .describe('run: those made together; all: ever made')
       }),
       annotations: looking,
       handle: ({ scope }, { clientName }) =>
@@ -130,7 +131,7 @@ export function orchestratorTools(host: Host): Tool[] {
       name: 'agent_delete',
       title: 'End a worker',
       description:
-        'Ends a worker when it has done its tasks, and closes its pane; its files stay. force: at once, what is not done is canceled.',
+        'Ends a worker when it has done its tasks, and closes its pane; its files stay. force: at once; unfinished tasks are canceled.',
       input: z.strictObject({
         agent_id: worker,
         force: z.boolean().default(false),
@@ -154,7 +155,7 @@ export function orchestratorTools(host: Host): Tool[] {
       input: z.strictObject({
         agent_id: worker,
         task: z.strictObject({
-          task_id: taskId.optional().describe('Default: one is made'),
+          task_id: taskId.optional().describe('Default: generated'),
           payload: z
             .unknown()
             .describe('What is to be done: all that the worker needs to know')
@@ -205,8 +206,7 @@ export function orchestratorTools(host: Host): Tool[] {
 }
 
 export const workerHints: Hints = {
-  unknown_agent:
-    'agent_list shows which there are; agents of spawn tools are no workers.'
+  unknown_agent: 'agent_list shows all; agents of spawn tools are not workers.'
 };
 
 /** Converts file errors to a HostError: the caller can repair permissions. */

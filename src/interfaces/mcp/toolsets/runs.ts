@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { askFacts, asksField } from '../../../answers/asks.ts';
+import { askFacts, asksField, withAsking } from '../../../answers/asks.ts';
 import type { Answer, Facts, Form, Put } from '../../../answers/budget.ts';
 import {
   inlineChars,
@@ -69,7 +69,7 @@ function resultTool(host: Host): Tool {
             'No agent has this id in this workspace. Call list.'
         };
       }
-      const report = await readReport(run, store, tracker, {
+      const report = await readReport(withAsking(run, host), store, tracker, {
         offset,
         reach: inlineChars
       });
@@ -94,7 +94,7 @@ function withNext(id: string, { full }: Report): Answer {
 /** The second form has no paths: long ones may leave no room for the result. */
 function resultForms({ full, words }: Report): Form[] {
   const short =
-    'Told shortly: its paths are too long for this client. Call result with offset next_offset to read on.';
+    'Shortened: its paths are too long for this client. Call result with offset next_offset to read on.';
   return [
     { answer: full, minBytes: 600 },
     { answer: (put) => ({ ...messageField(short), ...words(put) }) }
@@ -233,7 +233,7 @@ function listSome(
       : {}),
     ...(faults.length > 0 ? put(listPart('faults', [...faults])) : {}),
     ...(replaced.length > 0 ? put(listPart('replaced', replaced)) : {}),
-    tip: 'Not all have room here. See troupe list and troupe doctor for the rest.'
+    tip: 'Not everything fits here. See troupe list and troupe doctor for the rest.'
   };
 }
 

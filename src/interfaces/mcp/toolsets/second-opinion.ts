@@ -107,7 +107,8 @@ async function answers(
   const ways = waysOn(host.config);
   const notes = lost.map(({ message }) => message);
   if (waiting.length > 0)
-    notes.push(`Some are still at it. ${ways.waitForRest}; nothing is lost.`);
+    notes.push(`Some are still running. ${ways.waitForRest}; nothing is lost.`);
+  notes.push(...host.configNotices);
   const reading = { reach: reachOf(asked) };
   const opinions = await Promise.all(
     asked.map((run) => readOpinion(host, run, reading))

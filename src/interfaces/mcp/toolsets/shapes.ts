@@ -20,7 +20,7 @@ export const timeout = z
   .positive()
   .max(604_800)
   .optional()
-  .describe('Seconds until stopped');
+  .describe('Seconds');
 
 /** Who answers what an agent asks for beyond its access. */
 export const ask = z.enum(['coordinator', 'person', 'none']).optional();

@@ -27,10 +27,7 @@ import {
   timeout
 } from './shapes.ts';
 
-const prompt = z
-  .string()
-  .min(1)
-  .describe('The whole task: it sees nothing else');
+const prompt = z.string().min(1).describe('The whole task: all it sees');
 const requestId = z
   .string()
   .min(1)
@@ -190,7 +187,7 @@ function answer(
       error_code: failure.code,
       error: failure.message,
       ...ready_engines,
-      message: `${failure.message}${message}${host.configNotice ? ` ${host.configNotice}` : ''}`
+      message: [`${failure.message}${message}`, ...host.configNotices].join(' ')
     };
   }
   if (repeated)
@@ -201,7 +198,7 @@ function answer(
   const begins = status === 'queued' ? 'is queued and will run' : 'runs';
   return {
     ...facts,
-    message: `${record.label} ${begins}${access}, timeout ${limit}. ${asksOf(record)}${isolationOf(record)}${warning ? `${warning} ` : ''}${host.configNotice ? `${host.configNotice} ` : ''}${next(record.agent_id, host, clientName)}`
+    message: `${record.label} ${begins}${access}, timeout ${limit}. ${asksOf(record)}${isolationOf(record)}${warning ? `${warning} ` : ''}${host.configNotices.map((notice) => `${notice} `).join('')}${next(record.agent_id, host, clientName)}`
   };
 }
 
@@ -241,7 +238,7 @@ function again(
   return {
     ...why,
     ...ready_engines,
-    message: `This request_id made agent ${id} before, which could not start; no second one was made: ${result} says why. To try again, take another request_id.${message}`
+    message: `This request_id made agent ${id} before, which could not start; no second one was made: ${result} says why. To try again, use another request_id.${message}`
   };
 }
 

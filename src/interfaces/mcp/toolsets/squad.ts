@@ -168,7 +168,7 @@ async function answer(
   const open = runs.filter(({ outcome }) => !outcome).length;
   const messages = [
     ...(warning === undefined ? [] : [warning]),
-    ...(host.configNotice === undefined ? [] : [host.configNotice]),
+    ...host.configNotices,
     ...(asks.length > 0 ? [answerAsks(asks, host.config)] : []),
     ...(open === 0
       ? []
@@ -205,7 +205,7 @@ function notAll({ paths }: Host, squadId: string): string {
 }
 
 function outputElsewhere({ paths }: Host): string {
-  return `rawStdout and rawStderr are left out for want of room: they are in ${paths.record}/spawns/<agentId>/stdout and stderr.`;
+  return `rawStdout and rawStderr do not fit here: they are in ${paths.record}/spawns/<agentId>/stdout and stderr.`;
 }
 
 /** All roles, with as much of their descriptions as fits into the answer. */

@@ -277,10 +277,10 @@ function isQueued({ status }: Run): boolean {
 }
 
 const queuedBehindUs =
-  'Some are queued: they start when agents at work end, of which you are one. So do not wait for them to your end.';
+  'Some are queued until running agents end, and you are one of those: do not wait endlessly for them.';
 
 const errorsOnly =
-  'Told without answers, as there are so many: call result for each.';
+  'There are too many to include answers: call result for each.';
 
 const onlyRows =
-  'None has room for its answer, and where a total is given, not all have a row: call result for each, or wait_for_agents with fewer agent_ids.';
+  'The answers do not fit, and where a total is given, some rows are missing: call result for each, or wait_for_agents with fewer agent_ids.';

@@ -66,14 +66,17 @@ export function workerTools(worker: WorkerTools): Tool[] {
     }),
     defineTool({
       name: 'emit_event',
-      title: 'Tell what happens',
+      title: 'Report an event',
       description:
         'Records what you do, for all to read: ack, progress, heartbeat; and ends the running task with exactly one of result, error, canceled (done: true).',
       input: z.strictObject({
         agent_id: own,
         type: z
           .string()
-          .regex(/^[A-Za-z][\w.:-]{0,63}$/, 'is no word of 1 to 64 characters')
+          .regex(
+            /^[A-Za-z][\w.:-]{0,63}$/,
+            'is not a word of 1 to 64 characters'
+          )
           .describe('ack, progress, heartbeat, result, error, canceled, …'),
         task_id: taskId.optional().describe('Default: the running task'),
         payload: z.unknown().optional().describe('A JSON object'),

@@ -7,7 +7,7 @@ test.each([
   ['without its version', { id: 7, method: 'tools/list' }, 'jsonrpc'],
   ['with params that are a list', { ...request, params: [] }, 'params'],
   ['without a method', { jsonrpc: '2.0', id: 7 }, 'method'],
-  ['with an unknown member', { ...request, extra: 1 }, 'too many'],
+  ['with an unknown member', { ...request, extra: 1 }, 'unknown member'],
   [
     'with an invalid progress token',
     { ...request, params: { _meta: { progressToken: {} } } },

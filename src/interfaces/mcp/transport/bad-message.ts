@@ -59,8 +59,8 @@ function reasonFor(value: unknown): string {
   const { error } = JSONRPCRequestSchema.safeParse(value);
   const path = error?.issues[0]?.path.map(String).join('.') ?? '';
   return path === ''
-    ? 'This is no request as MCP has it: it has a member too many.'
-    : `This is no request as MCP has it: "${shortened(path)}" is missing or wrong.`;
+    ? 'This is not a valid MCP request: it has an unknown member.'
+    : `This is not a valid MCP request: "${shortened(path)}" is missing or wrong.`;
 }
 
 /** `method` at the top level: no object or list begins before it. */

@@ -77,8 +77,20 @@ export async function withProtocolErrors<Result>(
   }
 }
 
+/** What a request of revision 2026-07-28 has beside its parameters. */
+export interface RequestInput {
+  /** The capabilities of the client, for this request. */
+  capabilities: Record<string, unknown>;
+  /** `inputResponses`: what a first try of this request asked for. */
+  responses: Record<string, unknown>;
+  /** `requestState` of the first try, which the client cannot have changed. */
+  state?: string;
+}
+
 /** A transport that reports when an answer has been sent. */
 export interface AnswerTransport extends Transport {
+  /** Undefined for a request of an older revision. */
+  inputOf?: (id: RequestId) => RequestInput | undefined;
   /**
    * Registers work to run once the answer to a request has been written to its
    * connection. The work never runs if that fails. Call it just before `send`.

@@ -75,7 +75,7 @@ test('a longer message is refused by its id, and the next one is read', async ()
   ]);
 });
 
-test('a line that is no JSON is reported, has no answer, and ends nothing', async () => {
+test('a line that is not JSON is reported, has no answer, and ends nothing', async () => {
   input.write(`{\n  \n${JSON.stringify(ping(3))}\n`);
   await seen(1);
   expect(errors.map(({ message }) => message)).toEqual(['not JSON']);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { compareReleases } from './engine-shape.ts';
+import { compareReleases } from './releases.ts';
 
 test('versions are ordered by their numbers', () => {
   const versions = ['0.9', '0.10.0-beta', '0.10', '0.10.1', 'v1.0.0'];
