@@ -68,17 +68,23 @@ export function takeBoard({ isAll, rows: changed, gone }) {
 export function outputOf(id) {
   const known = outputs.get(id);
   if (known) return known;
-  const output = signal({ steps: [], firstStep: 0, text: '', offset: 0 });
+  const output = signal({
+    steps: [],
+    firstStep: 0,
+    text: '',
+    offset: 0,
+    sizes: ''
+  });
   outputs.set(id, output);
   return output;
 }
 
 /** @param change what the server sends of the topic `agent:<id>` */
-export function takeOutput(id, { isAll, step, steps, offset, text }) {
+export function takeOutput(id, { isAll, step, steps, offset, text, sizes }) {
   const output = outputOf(id);
   const before = output.peek();
   if (isAll) {
-    output.value = { steps, firstStep: step, text, offset };
+    output.value = { steps, firstStep: step, text, offset, sizes };
     return;
   }
   const kept = before.text.slice(0, Math.max(0, offset - before.offset));
@@ -86,7 +92,8 @@ export function takeOutput(id, { isAll, step, steps, offset, text }) {
     steps: [...before.steps.slice(0, step - before.firstStep), ...steps],
     firstStep: before.firstStep,
     text: kept + text,
-    offset: before.offset
+    offset: before.offset,
+    sizes
   };
 }
 
@@ -95,8 +102,8 @@ export function wholeState() {
   return {
     board: { isAll: true, rows: allRows(), gone: [] },
     outputs: [...outputs].map(([id, output]) => {
-      const { steps, firstStep, text, offset } = output.peek();
-      return [id, { isAll: true, step: firstStep, steps, offset, text }];
+      const { firstStep, ...rest } = output.peek();
+      return [id, { isAll: true, step: firstStep, ...rest }];
     })
   };
 }

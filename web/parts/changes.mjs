@@ -61,7 +61,8 @@ function File({ file, isShared }) {
     </details>`;
 }
 
-function Hunks({ file }) {
+/** The lines of one file. */
+export function Hunks({ file }) {
   const [most, setMost] = useState(mostLines);
   if (file.isBinary) return html`<p class="note">A binary file.</p>`;
   const rest = file.lines.length - most;

@@ -7,6 +7,7 @@ import { isActive, outputOf } from '../store.mjs';
 import { Loading } from './empty.mjs';
 import { isFollowing } from './follow.mjs';
 import { More, useParts } from './long-text.mjs';
+import { Turns } from './turns.mjs';
 
 /** Steps that are shown before `Show all`. */
 const fewSteps = 6;
@@ -27,7 +28,7 @@ function Live({ id, row }) {
   }, [output, isFollowing.value]);
   const isSilent = steps.length === 0 && text === '';
   return html`
-    <${Steps} steps=${steps} dropped=${firstStep} isLive=${true} />
+    <${Turns} id=${id} sizes=${output.sizes} answer=${text} fallback=${html`<${Steps} steps=${steps} dropped=${firstStep} isLive=${true} />`} />
     <section aria-labelledby="answer">
       <h2 id="answer">Answer so far</h2>
       ${isSilent ? html`<p class="note">${row.status === 'queued' ? 'It waits for a free place.' : 'Nothing was said yet.'}</p>` : null}
@@ -47,8 +48,12 @@ function Ended({ id }) {
   const { text, next, total, isLoaded, error, load } = useParts(
     `/web/agents/${id}/text?part=answer`
   );
+  const steps =
+    found?.steps === null
+      ? html`<p class="note">The output is too long to list its steps.</p>`
+      : html`<${Steps} steps=${found?.steps ?? []} dropped=${found?.dropped ?? 0} />`;
   return html`
-    ${found?.steps === null ? html`<p class="note">The output is too long to list its steps.</p>` : html`<${Steps} steps=${found?.steps ?? []} dropped=${found?.dropped ?? 0} />`}
+    <${Turns} id=${id} sizes="" answer=${text} fallback=${steps} />
     <section aria-labelledby="answer">
       <h2 id="answer">Answer</h2>
       ${error ? html`<${Loading} error=${error} />` : null}

@@ -13,6 +13,7 @@ import {
 } from './data/agent-data.ts';
 import { councilData, squadsData, workersData } from './data/group-data.ts';
 import { auditData, spendData, verifyData } from './data/journal-data.ts';
+import { turnsData } from './data/turn-data.ts';
 import { streamEvents } from './live/event-stream.ts';
 import type { Live } from './live/live.ts';
 import type { Scope } from './logins.ts';
@@ -78,6 +79,12 @@ export const routes: Route[] = [
   ),
   get(at(`agents/${agent}/steps`), ({ host, names: [id = ''] }) =>
     stepsOf(host, id)
+  ),
+  get(at(`agents/${agent}/turns`), ({ host, names: [id = ''], query }) =>
+    turnsData(host, id, {
+      before: query.has('before') ? count(query, 'before') : undefined,
+      from: query.has('from') ? count(query, 'from') : undefined
+    })
   ),
   get(at(`asks/${ask}`), async ({ host, names: [id = ''] }) => {
     const { ask } = await askData(host, id);

@@ -88,6 +88,27 @@ test('an agent is there with its facts, its prompt, its steps and its answer', a
   });
 });
 
+test('the turns of an agent come in pages, and later ones by themselves', async () => {
+  const id = await spawn('write notes.md\nsay The notes are there.');
+  await ended(id);
+  const path = `/web/agents/${id}/turns`;
+  const { turns, more } = await client.get(path);
+  expect(more).toBe(false);
+  const rows = turns as { kind: string; seq: number }[];
+  expect(rows).toContainEqual(
+    expect.objectContaining({ kind: 'edit', path: expect.anything() })
+  );
+  expect(rows.at(-1)).toMatchObject({
+    kind: 'text',
+    text: expect.stringContaining('The notes are there.')
+  });
+  const last = rows.at(-1)?.seq ?? 0;
+  const later = await client.get(`${path}?from=${last}`);
+  expect(later.turns).toEqual(rows.slice(-1));
+  const earlier = await client.get(`${path}?before=${last}`);
+  expect(earlier.turns).toEqual(rows.slice(0, -1));
+});
+
 test('a long text comes in parts that add up to it', async () => {
   const lines = Array.from(
     { length: 4000 },

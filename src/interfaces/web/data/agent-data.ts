@@ -183,7 +183,7 @@ export async function markRead(host: Host, id: string) {
 }
 
 /** @throws HostError `unknown_agent` */
-async function runOf(host: Host, id: string): Promise<Run> {
+export async function runOf(host: Host, id: string): Promise<Run> {
   const run = await host.tracker.run(id);
   if (!run) throw unknownAgent(id, host.store);
   return run;

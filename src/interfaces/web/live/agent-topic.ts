@@ -10,6 +10,7 @@ interface Mark {
   /** The number of steps, dropped ones included. */
   steps: number;
   chars: number;
+  sizes: string;
 }
 
 /** What a reader lacks of the output of one agent. */
@@ -22,6 +23,8 @@ export interface AgentChange {
   /** Where `text` begins in the whole text, in UTF-16 units. */
   offset: number;
   text: string;
+  /** Changes with each write, so that the page loads new turns. */
+  sizes: string;
 }
 
 /** A reader that lacks more gets no more than the end of the output. */
@@ -62,13 +65,13 @@ export class AgentTopic {
     const text = visibleText(said);
     const count = dropped + steps.length;
     const before = this.#marks.at(-1);
-    if (before?.steps === count && text === this.#text) return;
+    if (before?.sizes === sizes) return;
     if (!text.startsWith(this.#text)) this.#marks = [];
     this.#steps = steps.map((step) => shortName(step, mostStepChars));
     this.#dropped = dropped;
     this.#text = text;
     const rev = this.#revisions.next();
-    this.#marks.push({ rev, steps: count, chars: text.length });
+    this.#marks.push({ rev, steps: count, chars: text.length, sizes });
     if (this.#marks.length > mostMarks) this.#marks.shift();
   }
 
@@ -89,7 +92,8 @@ export class AgentTopic {
       step,
       steps: this.#steps.slice(step - this.#dropped),
       offset,
-      text: this.#text.slice(offset)
+      text: this.#text.slice(offset),
+      sizes: last.sizes
     };
   }
 }
