@@ -13,7 +13,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { locate } from '../../../src/adapters/child-process/locate.ts';
 import { endNotesOf } from '../../../src/core/runs/run-files.ts';
-import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { isAlive } from '../../kit/agents/probe-agent.ts';
 import { until } from '../../kit/judges/until.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
@@ -260,6 +259,15 @@ test('what an agent leaves behind ends though no server lives', async () => {
   });
 });
 
+/** Empty for a process that has just ended. */
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
 test('what resists is ended though its server is killed meanwhile', async () => {
   const file = join(arena, 'pid');
   const id = await spawn(
@@ -270,7 +278,7 @@ test('what resists is ended though its server is killed meanwhile', async () => 
   const folder = join(workspace.record, 'spawns', id);
   await until('the reaper', () =>
     readdirSync('/proc').some((pid) =>
-      readIfExists(`/proc/${pid}/cmdline`)?.endsWith(`\0${folder}\0left\0`)
+      commandOf(pid).endsWith(`\0${folder}\0left\0`)
     )
   );
   server?.child.kill('SIGKILL');
