@@ -7,7 +7,7 @@ import { Throttle, withTimeout } from '../../timing.ts';
 import { corruptRun, isFull, unwritten } from '../damaged-run.ts';
 import type { Processes } from '../ports.ts';
 import type { Outcome, Run, RunRecord } from '../run.ts';
-import { claimOf, hasExited, noteLoss } from '../run-files.ts';
+import { claimOf, hasExited, noteLoss, wasClaimed } from '../run-files.ts';
 import {
   isOver,
   isUnseen,
@@ -260,6 +260,8 @@ export class RunTracker {
     const directory = store.directoryOf(id);
     // This process cannot stop the run; the watchdog on its machine does.
     if (!isOurs(id) && isUnseen(record, directory, processes)) return;
+    // Its server may have died before the start, which is no limit passed.
+    if (!wasClaimed(directory)) return;
     // Only one of the servers reads the output.
     const { self, liveness } = processes;
     const isReader = owner.pid === self.pid || liveness(owner) === 'dead';
