@@ -14,6 +14,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { locate } from '../../../src/adapters/child-process/locate.ts';
 import { endNotesOf } from '../../../src/core/runs/run-files.ts';
 import { isAlive } from '../../kit/agents/probe-agent.ts';
+import { commandOf } from '../../kit/judges/command-of.ts';
 import { until } from '../../kit/judges/until.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import { needing } from '../../kit/workspaces/needs.ts';
@@ -258,15 +259,6 @@ test('what an agent leaves behind ends though no server lives', async () => {
     result: 'over'
   });
 });
-
-/** Empty for a process that has just ended. */
-function commandOf(pid: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-  } catch {
-    return '';
-  }
-}
 
 test('what resists is ended though its server is killed meanwhile', async () => {
   const file = join(arena, 'pid');
