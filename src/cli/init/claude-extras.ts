@@ -6,7 +6,7 @@ import type { Edit } from '../clients/client-entry.ts';
 import { serverName } from '../clients/clients.ts';
 import { rootOf } from '../clients/json-format.ts';
 import { isReadOnly, settingsIn } from '../clients/settings-file.ts';
-import { troupeLaunch } from '../clients/troupe-launch.ts';
+import { program, troupeLaunch } from '../clients/troupe-launch.ts';
 import type { Plan } from './plan.ts';
 
 type Jsonc = typeof import('jsonc-parser');
@@ -199,7 +199,7 @@ function isOurs(hook: unknown, extra: Extra): boolean {
   return (
     typeof command === 'string' &&
     command.endsWith(` ${commands[extra]}`) &&
-    /(^|[\s/\\'])troupe(@[\w.^~-]+|\.cjs)?'? /.test(command)
+    command.split(' ').some((word) => program.test(word.replaceAll("'", '')))
   );
 }
 
@@ -225,14 +225,8 @@ function added(jsonc: Jsonc, text: string | undefined, extra: Extra): string {
   if (extra === 'status')
     return modified(jsonc, now, places.status, settingOf(extra));
   const list = jsonc.findNodeAtLocation(rootOf(jsonc, now), places.wake);
-  return list?.type === 'array'
-    ? modified(
-        jsonc,
-        now,
-        [...places.wake, list.children?.length ?? 0],
-        settingOf(extra)
-      )
-    : modified(jsonc, now, places.wake, [settingOf(extra)]);
+  const end = list?.children?.length ?? 0;
+  return modified(jsonc, now, [...places.wake, end], settingOf(extra));
 }
 
 /** Also removes what is then empty; undefined when nothing else is there. */

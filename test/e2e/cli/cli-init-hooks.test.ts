@@ -114,6 +114,15 @@ test('settings that cannot be edited stay, and the exit code says so', async () 
   expect(await init()).toMatchObject({ code: 0 });
 });
 
+test('hooks in a form that Claude Code does not have stay', async () => {
+  const mine = '{"hooks": {"PostToolUse": {"mine": 1}}}\n';
+  workspace.write(own, mine);
+  const { code, stderr } = await init('--hooks');
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${own} `);
+  expect(textOf(own)).toBe(mine);
+});
+
 test('the file that it makes stays out of git', async () => {
   gitIn(workspace.path, 'init', '--quiet');
   expect(await init('--hooks')).toMatchObject({ code: 0 });
