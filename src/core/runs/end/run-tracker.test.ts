@@ -11,8 +11,9 @@ import { createRepositories } from '../../../adapters/git/repositories.ts';
 import type { Engine } from '../../../plugin/plugin.ts';
 import { ChangeTracker } from '../../changes/change-tracker.ts';
 import { RunEvents } from '../run-events.ts';
-import { setStarting, stopRequestOf } from '../run-files.ts';
+import { stopRequestOf } from '../run-files.ts';
 import { RunStore } from '../run-store.ts';
+import { setStarting } from '../start-marks.ts';
 import { RunJournal } from './run-journal.ts';
 import { RunTracker } from './run-tracker.ts';
 
