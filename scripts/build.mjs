@@ -60,12 +60,6 @@ const initialize = {
   clientInfo: { name: 'build', version: '1' }
 };
 
-/** What a request of revision 2026-07-28 says of itself. */
-const modern = {
-  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-  'io.modelcontextprotocol/clientCapabilities': {}
-};
-
 // The launcher compiles this bundle itself and passes its own import() to it.
 const launcherImports = {
   name: 'launcher-imports',
@@ -228,9 +222,7 @@ function warmUp() {
   const empty = mkdtempSync(join(tmpdir(), 'troupe-build-'));
   const requests = [
     [1, 'initialize', initialize],
-    [2, 'tools/list', {}],
-    [3, 'server/discover', { _meta: modern }],
-    [4, 'tools/list', { _meta: modern }]
+    [2, 'tools/list', {}]
   ].map(([id, method, params]) =>
     JSON.stringify({ jsonrpc: '2.0', id, method, params })
   );

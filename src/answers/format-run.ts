@@ -138,7 +138,7 @@ function reportActive(run: Run, tracker: RunTracker): Facts {
     ...(progress ? { ...ofAgent, progress } : {}),
     message:
       status === 'queued'
-        ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free slot; it starts by itself.`
+        ? `Waiting for ${record.comes_after ? 'its turn or ' : ''}a free slot, or being prepared; it starts by itself.`
         : status === 'asking'
           ? `Waiting for an answer to what it asks.${doing}`
           : `Still running.${doing}`

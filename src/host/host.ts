@@ -55,6 +55,9 @@ const workersPollMs = 300;
 
 /** Within this time, `close` waits for the user's command at an end. */
 const closeMs = 4000;
+
+/** How long a spawn waits for the preparation of its agent. */
+const preparingMs = 100;
 /** So long, to report that it has failed. */
 const endCommandMs = 1000;
 
@@ -201,8 +204,20 @@ export class Host {
       await this.summons.collectAnswers().catch(logProblem);
   }
 
+  /** Resolves once the agent runs, is queued, or is still being prepared. */
   spawn(request: SpawnRequest): Promise<Spawned> {
-    return this.#parts.spawner.spawn(request);
+    return this.#begun(this.#parts.spawner.spawn(request));
+  }
+
+  /** A run that takes longer to prepare is answered as queued. */
+  async #begun(spawning: Promise<Spawned>): Promise<Spawned> {
+    const spawned = await spawning;
+    const { agent_id: id } = spawned.record;
+    const preparing = this.#parts.starter.preparing(id);
+    if (!preparing) return spawned;
+    await withTimeout(preparing, preparingMs, undefined);
+    const run = await this.tracker.run(id);
+    return { ...spawned, ...run };
   }
 
   async continue(request: ContinueRequest): Promise<Spawned> {
@@ -217,7 +232,7 @@ export class Host {
       spawner: this.#parts.spawner,
       squadProgram: program && programAt(program, workspace)
     };
-    return continueRun(request, tools);
+    return this.#begun(continueRun(request, tools));
   }
 
   /** Starts an engine in the background to answer a request of the council. */

@@ -98,7 +98,7 @@ for (const client of [...allClients, plainCodexClient])
       expect(await stage.run(client)).toBe('Seen.');
       const [unknown, outside, wrong] = stage.results.map(withoutEscapes);
       expect(unknown).toContain('"error_code":"unknown_agent"');
-      expect(unknown).toContain('the list of agents has them all');
+      expect(unknown).toContain('the list of agents has all ids');
       expect(outside).toContain('"error_code":"cwd_outside"');
       expect(outside).toMatch(/"hint":"[^"]+"/);
       expect(wrong).toMatch(

@@ -25,7 +25,7 @@ import {
   takeTree,
   unflagIndex
 } from './take-tree.ts';
-import { addWorktree, originOf } from './worktrees.ts';
+import { addWorktree, originOf, settleCreation } from './worktrees.ts';
 
 /** Implements the core's port with the `git` program. */
 export function createRepositories(): Repositories {
@@ -36,6 +36,7 @@ export function createRepositories(): Repositories {
     hasUncommitted,
     originOf,
     addWorktree,
+    settleCreation,
     removeUntouched,
     putBackWorktree
   };

@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Repositories } from '../../core/changes/ports.ts';
 import type { Worktree } from '../../core/runs/run.ts';
+import { headOf } from '../../core/state/files/text-file.ts';
 import {
   locateRepository,
   type RepositoryLocation
@@ -125,6 +126,26 @@ async function checkReadable(
     throw new GitError(`git did not finish within ${answerMs / 1000} s`);
   }
 }
+
+/** A git that an ended server has left gets this long to finish. */
+const orphanMs = 15_000;
+
+export const settleCreation: Repositories['settleCreation'] = async (
+  worktree
+) => {
+  const { path, branch, base, origin } = worktree;
+  const signal = AbortSignal.timeout(orphanMs);
+  const { commonDir } = await existingRepository(origin, signal);
+  // Git locks a worktree while it creates it, and notes why.
+  const lock = join(commonDir, 'worktrees', basename(path), 'locked');
+  const isBeingCreated = () => headOf(lock, 100).trim() === 'initializing';
+  while (isBeingCreated() && !signal.aborted) await delay(100);
+  if (isBeingCreated()) return removeRemains(worktree, false);
+  if (existsSync(path)) return;
+  const reference = ['update-ref', '-d', `refs/heads/${branch}`, base];
+  const call = { cwd: origin, signal: AbortSignal.timeout(answerMs) };
+  await whenFree(() => git(reference, call));
+};
 
 /** Removes the remains of a worktree that could not be created. */
 async function removeRemains(

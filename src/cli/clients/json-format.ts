@@ -14,8 +14,7 @@ export function jsonFormat(jsonc: Jsonc, key: string): EntryFormat {
   const add = (text: string | undefined, entry: Entry): string => {
     const servers = { [serverName]: entry };
     const whole = { [key]: servers };
-    if (text === undefined) return `${pretty(whole)}\n`;
-    if (text.trim() === '') return `${inline(whole)}${text}`;
+    if (text === undefined || text.trim() === '') return newText(text, whole);
     const root = rootOf(jsonc, text);
     const existing = at(root, key);
     return existing
@@ -52,8 +51,8 @@ export function jsonFormat(jsonc: Jsonc, key: string): EntryFormat {
       if (!servers?.parent || !entry) return [];
       const isAlone = servers.children?.length === 1;
       return [
-        ...withoutProperty(text, servers, entry),
-        ...(isAlone ? withoutProperty(text, root, servers.parent) : []),
+        ...withoutMember(text, servers, entry),
+        ...(isAlone ? withoutMember(text, root, servers.parent) : []),
         `${text.slice(0, root.offset)}${text.slice(end)}`,
         undefined
       ];
@@ -76,7 +75,15 @@ export function rootOf(jsonc: Jsonc, text: string): Node {
   throw new Error(`is not valid JSON (line ${line})`);
 }
 
-function namesOf({ children = [] }: Node): unknown[] {
+/** A file with these properties alone, where there was none or a blank one. */
+export function newText(blank: string | undefined, whole: object): string {
+  return blank === undefined
+    ? `${pretty(whole)}\n`
+    : `${inline(whole)}${blank}`;
+}
+
+/** The names in an object, duplicates included. */
+export function namesOf({ children = [] }: Node): unknown[] {
   return children.map((property) => property.children?.[0]?.value);
 }
 
@@ -93,26 +100,42 @@ interface Property {
   value: unknown;
 }
 
-/**
- * Adds a property at the end of an object and keeps every byte of the text.
- * The layout of the result depends on the original, so that
- * `withoutProperty` can restore it.
- */
+/** Adds a property at the end of an object, as `withMember` does. */
 export function withProperty(
   text: string,
   object: Node,
   { name, value }: Property
 ): string {
-  const { children = [] } = object;
+  return withMember(
+    text,
+    object,
+    (render) => `${JSON.stringify(name)}: ${render(value)}`
+  );
+}
+
+/** Adds a value at the end of a list, as `withMember` does. */
+export function withElement(text: string, list: Node, value: unknown): string {
+  return withMember(text, list, (render) => render(value));
+}
+
+/**
+ * Adds a member at the end of an object or a list and keeps every byte of the
+ * text. The layout of the result depends on the original, so that
+ * `withoutMember` can restore it.
+ */
+function withMember(
+  text: string,
+  container: Node,
+  source: (render: Render) => string
+): string {
+  const { children = [] } = container;
   const last = children.at(-1);
-  const source = (render: Render) =>
-    `${JSON.stringify(name)}: ${render(value)}`;
-  if (!last) return addToEmpty(text, object, source);
+  if (!last) return addToEmpty(text, container, source);
   const end = endOf(last);
-  const comma = commaBehind(text, end, closeOf(object));
+  const comma = commaBehind(text, end, closeOf(container));
   const { point, isLine } = behindComments(text, comma ?? end);
   const indent = indentOf(text, last.offset);
-  const isOnOneLine = !/\n/.test(text.slice(object.offset, last.offset));
+  const isOnOneLine = !/\n/.test(text.slice(container.offset, last.offset));
   const lead = isOnOneLine && !isLine ? ' ' : `${newlineOf(text)}${indent}`;
   const added = `${lead}${source((one) =>
     isOnOneLine ? inline(one) : manyLines(text, indent, one)
@@ -123,16 +146,20 @@ export function withProperty(
 }
 
 /**
- * Candidates for the text before the property was added, the likeliest first.
- * Each keeps all comments and all other properties.
+ * Candidates for the text before a member of an object or a list was added, the
+ * likeliest first. Each keeps all comments and all other members.
  */
-function withoutProperty(text: string, object: Node, property: Node): string[] {
-  const { children = [] } = object;
-  const from = trimmedEnd(text, property.offset);
-  const end = endOf(property);
-  const comma = commaBehind(text, end, closeOf(object));
-  const before = children[children.indexOf(property) - 1];
-  const isLast = children.at(-1) === property;
+export function withoutMember(
+  text: string,
+  container: Node,
+  member: Node
+): string[] {
+  const { children = [] } = container;
+  const from = trimmedEnd(text, member.offset);
+  const end = endOf(member);
+  const comma = commaBehind(text, end, closeOf(container));
+  const before = children[children.indexOf(member) - 1];
+  const isLast = children.at(-1) === member;
   if (before && isLast && comma === undefined) {
     const old = commaBehind(text, endOf(before), from) ?? from;
     return [
@@ -145,7 +172,7 @@ function withoutProperty(text: string, object: Node, property: Node): string[] {
       : `${text.slice(end, comma - 1)}${text.slice(comma)}`;
   const head = text.slice(0, from);
   if (children.length > 1) return [`${head}${tail}`];
-  const base = indentOf(text, object.offset);
+  const base = indentOf(text, container.offset);
   return [new RegExp(`^\\r?\\n${base}`), /^\s*/, /^\r?\n/, /^/].map(
     (start) => `${head}${tail.replace(start, '')}`
   );
@@ -227,12 +254,18 @@ function manyLines(text: string, indent: string, value: unknown): string {
   );
 }
 
-/** Renders an object with a line for each property, and lists on one line. */
+/**
+ * Renders an object with a line for each property. A list is on one line,
+ * unless it has objects.
+ */
 function pretty(value: unknown, unit = '  '): string {
+  const indented = (inner: unknown) =>
+    pretty(inner, unit).replaceAll('\n', `\n${unit}`);
+  if (Array.isArray(value) && value.some(isObject))
+    return `[\n${value.map((one) => `${unit}${indented(one)}`).join(',\n')}\n]`;
   if (!isObject(value) || Object.keys(value).length === 0) return inline(value);
   const lines = Object.entries(value).map(
-    ([name, inner]) =>
-      `${unit}${JSON.stringify(name)}: ${pretty(inner, unit).replaceAll('\n', `\n${unit}`)}`
+    ([name, inner]) => `${unit}${JSON.stringify(name)}: ${indented(inner)}`
   );
   return `{\n${lines.join(',\n')}\n}`;
 }

@@ -39,7 +39,8 @@ export function startsTroupe(entry: unknown): boolean {
   return at >= 0 && words[at + 1] === 'mcp';
 }
 
-const program = /(^|[\\/])troupe(@[\w.^~-]+|\.cjs|\.cmd|\.exe)?$/;
+/** A word of a command line that names the program. */
+export const program = /(^|[\\/])troupe(@[\w.^~-]+|\.cjs|\.cmd|\.exe)?$/;
 
 /**
  * Whether an entry starts another copy of troupe than `launch` does. A command

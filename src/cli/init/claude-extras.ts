@@ -1,12 +1,22 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
+import type { Node } from 'jsonc-parser';
 import { isObject } from '../../config/overrides.ts';
 import { messageOf } from '../../core/errors.ts';
+import { readRegular } from '../../core/state/files/regular-file.ts';
 import type { Edit } from '../clients/client-entry.ts';
 import { serverName } from '../clients/clients.ts';
-import { rootOf } from '../clients/json-format.ts';
+import {
+  namesOf,
+  newText,
+  replaceNode,
+  rootOf,
+  withElement,
+  withoutMember,
+  withProperty
+} from '../clients/json-format.ts';
 import { isReadOnly, settingsIn } from '../clients/settings-file.ts';
-import { troupeLaunch } from '../clients/troupe-launch.ts';
+import { program, troupeLaunch } from '../clients/troupe-launch.ts';
 import type { Plan } from './plan.ts';
 
 type Jsonc = typeof import('jsonc-parser');
@@ -102,13 +112,27 @@ async function planned(
       ? plan({ change: 'remove', text }, before)
       : plan({ change: before === undefined ? 'add' : 'update', text }, before);
   } catch (error) {
-    if (wanted.length === 0) return undefined;
+    if (!isConcerned(file, wanted)) return undefined;
     return plan({ problem: messageOf(error), entry: byHand(wanted) });
+  }
+}
+
+/** Whether the file is to get one of ours, or has one. */
+function isConcerned(file: string, wanted: Extra[]): boolean {
+  if (wanted.length > 0) return true;
+  try {
+    const text = readRegular(file).toString();
+    return Object.values(commands).some((command) =>
+      text.includes(` ${command}"`)
+    );
+  } catch {
+    return false;
   }
 }
 
 /** The text for a user who edits the file. */
 function byHand(wanted: Extra[]): string {
+  if (wanted.length === 0) return '';
   const hooks = { PostToolUse: [settingOf('wake')] };
   const settings = {
     ...(wanted.includes('wake') ? { hooks } : {}),
@@ -160,36 +184,51 @@ function settingOf(extra: Extra): object {
       };
 }
 
-const places: Record<Extra, string[]> = {
-  wake: ['hooks', 'PostToolUse'],
-  status: ['statusLine']
-};
+type Path = (string | number)[];
 
-/** The path and the command of an extra in the settings, if it is ours. */
+/** The settings, in the form that Claude Code reads and this file edits. */
+function settingsOf(jsonc: Jsonc, text: string): Node {
+  const root = rootOf(jsonc, text);
+  const nodeAt = (path: Path) => jsonc.findNodeAtLocation(root, path);
+  if (root.type !== 'object') throw new Error('is not a JSON object');
+  const hooks = nodeAt(['hooks']);
+  if (hooks && hooks.type !== 'object')
+    throw new Error('has no object "hooks"');
+  const list = nodeAt(['hooks', 'PostToolUse']);
+  if (list && list.type !== 'array')
+    throw new Error('has no list "hooks.PostToolUse"');
+  // Claude Code reads the last one, and an edit would change the first.
+  for (const [object, name] of [
+    [root, 'hooks'],
+    [root, 'statusLine'],
+    [hooks, 'PostToolUse']
+  ] as const)
+    if (object && namesOf(object).filter((one) => one === name).length > 1)
+      throw new Error(`has "${name}" more than once`);
+  return root;
+}
+
+/** One of ours in the settings: its path, and that of its command. */
 function foundIn(
   jsonc: Jsonc,
-  text: string,
+  root: Node,
   extra: Extra
-): { path: (string | number)[]; whole: (string | number)[] } | undefined {
-  const value: unknown = jsonc.getNodeValue(rootOf(jsonc, text));
-  if (!isObject(value)) throw new Error('is not a JSON object');
+): { path: Path; command: Path } | undefined {
+  const value = jsonc.getNodeValue(root);
   if (extra === 'status')
     return isOurs(value.statusLine, extra)
-      ? { path: ['statusLine', 'command'], whole: places.status }
+      ? { path: ['statusLine'], command: ['statusLine', 'command'] }
       : undefined;
-  const groups = isObject(value.hooks) ? value.hooks.PostToolUse : undefined;
-  if (!Array.isArray(groups)) return undefined;
+  const groups: unknown[] = value.hooks?.PostToolUse ?? [];
   for (const [at, group] of groups.entries()) {
     const hooks = isObject(group) ? group.hooks : undefined;
     if (!Array.isArray(hooks)) continue;
     const index = hooks.findIndex((hook) => isOurs(hook, extra));
     if (index < 0) continue;
-    const inGroup = [...places.wake, at];
+    const inGroup = ['hooks', 'PostToolUse', at];
     const inHooks = [...inGroup, 'hooks', index];
-    return {
-      path: [...inHooks, 'command'],
-      whole: hooks.length === 1 ? inGroup : inHooks
-    };
+    const path = hooks.length === 1 ? inGroup : inHooks;
+    return { path, command: [...inHooks, 'command'] };
   }
   return undefined;
 }
@@ -199,77 +238,106 @@ function isOurs(hook: unknown, extra: Extra): boolean {
   return (
     typeof command === 'string' &&
     command.endsWith(` ${commands[extra]}`) &&
-    /(^|[\s/\\'])troupe(@[\w.^~-]+|\.cjs)?'? /.test(command)
+    command.split(' ').some((word) => program.test(word.replaceAll("'", '')))
   );
 }
 
 function stateOf(jsonc: Jsonc, text: string | undefined, extra: Extra): State {
   if (text === undefined || text.trim() === '') return 'absent';
-  const found = foundIn(jsonc, text, extra);
-  const root = rootOf(jsonc, text);
-  if (found) {
-    const node = jsonc.findNodeAtLocation(root, found.path);
-    return node && jsonc.getNodeValue(node) === commandOf(extra)
-      ? 'ours'
-      : 'stale';
+  const root = settingsOf(jsonc, text);
+  const found = foundIn(jsonc, root, extra);
+  if (!found) {
+    const isTaken =
+      extra === 'status' && jsonc.findNodeAtLocation(root, ['statusLine']);
+    return isTaken ? 'foreign' : 'absent';
   }
-  const isTaken =
-    extra === 'status' && jsonc.findNodeAtLocation(root, places.status);
-  return isTaken ? 'foreign' : 'absent';
+  const node = jsonc.findNodeAtLocation(root, found.command);
+  return node?.value === commandOf(extra) ? 'ours' : 'stale';
 }
 
-function added(jsonc: Jsonc, text: string | undefined, extra: Extra): string {
-  const now = text === undefined || text.trim() === '' ? '{}\n' : text;
-  const found = foundIn(jsonc, now, extra);
-  if (found) return modified(jsonc, now, found.path, commandOf(extra));
-  if (extra === 'status')
-    return modified(jsonc, now, places.status, settingOf(extra));
-  const list = jsonc.findNodeAtLocation(rootOf(jsonc, now), places.wake);
-  return list?.type === 'array'
-    ? modified(
-        jsonc,
-        now,
-        [...places.wake, list.children?.length ?? 0],
-        settingOf(extra)
-      )
-    : modified(jsonc, now, places.wake, [settingOf(extra)]);
+/** Adds a setting; one of another copy of troupe gets the command of this one. */
+function added(
+  jsonc: Jsonc,
+  text: string | undefined,
+  extra: Extra,
+  value: unknown = settingOf(extra)
+): string {
+  const property =
+    extra === 'status'
+      ? { name: 'statusLine', value }
+      : { name: 'hooks', value: { PostToolUse: [value] } };
+  if (text === undefined || text.trim() === '')
+    return newText(text, { [property.name]: property.value });
+  const root = settingsOf(jsonc, text);
+  const nodeAt = (path: Path) => jsonc.findNodeAtLocation(root, path);
+  const stale = foundIn(jsonc, root, extra);
+  const command = stale && nodeAt(stale.command);
+  if (command)
+    return replaceNode(text, command, JSON.stringify(commandOf(extra)));
+  const parent = nodeAt([property.name]);
+  if (!parent) return withProperty(text, root, property);
+  const list = nodeAt(['hooks', 'PostToolUse']);
+  return list
+    ? withElement(text, list, value)
+    : withProperty(text, parent, { name: 'PostToolUse', value: [value] });
 }
 
-/** Also removes what is then empty; undefined when nothing else is there. */
+/**
+ * Restores the text to which the setting was added, or else removes only the
+ * setting and keeps all comments. Undefined when there was no file.
+ */
 function removed(
   jsonc: Jsonc,
   text: string | undefined,
   extra: Extra
 ): string | undefined {
   if (text === undefined || text.trim() === '') return text;
-  const found = foundIn(jsonc, text, extra);
+  const root = settingsOf(jsonc, text);
+  const found = foundIn(jsonc, root, extra);
   if (!found) return text;
-  let path = found.whole;
-  while (path.length > 1) {
-    const above = path.slice(0, -1);
-    const node = jsonc.findNodeAtLocation(rootOf(jsonc, text), above);
-    if (node?.children?.length !== 1) break;
-    path = above;
-  }
-  const rest = modified(jsonc, text, path, undefined);
-  const isEmpty = rootOf(jsonc, rest).children?.length === 0;
-  return isEmpty && !/\/[/*]/.test(rest) ? undefined : rest;
+  const entry = jsonc.findNodeAtLocation(root, found.path);
+  const value = entry && jsonc.getNodeValue(entry);
+  const levels = levelsOf(jsonc, root, text, found.path);
+  const isOriginal = (before: string | undefined) => {
+    try {
+      return added(jsonc, before, extra, value) === text;
+    } catch {
+      return false;
+    }
+  };
+  const end = root.offset + root.length;
+  const blank = `${text.slice(0, root.offset)}${text.slice(end)}`;
+  const candidates = [...levels.flat(), undefined, blank];
+  const exact = candidates.findIndex(isOriginal);
+  if (exact >= 0) return candidates[exact];
+  const rest = levels[0]?.find((before) => {
+    try {
+      return !foundIn(jsonc, settingsOf(jsonc, before), extra);
+    } catch {
+      return false;
+    }
+  });
+  if (rest !== undefined) return rest;
+  throw new Error('has a setting of ours in a form that is not edited here');
 }
 
-function modified(
+/**
+ * The text without the member at a path, and without the members around it that
+ * have nothing else, the innermost first; for each, candidates.
+ */
+function levelsOf(
   jsonc: Jsonc,
+  root: Node,
   text: string,
-  path: (string | number)[],
-  value: unknown
-): string {
-  const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? '  ';
-  const formattingOptions = {
-    insertSpaces: !indent.startsWith('\t'),
-    tabSize: indent.length,
-    eol: text.includes('\r\n') ? '\r\n' : '\n'
-  };
-  return jsonc.applyEdits(
-    text,
-    jsonc.modify(text, path, value, { formattingOptions })
-  );
+  path: Path
+): string[][] {
+  const node = jsonc.findNodeAtLocation(root, path);
+  const member = typeof path.at(-1) === 'number' ? node : node?.parent;
+  const container = member?.parent;
+  if (!member || !container) return [];
+  const around =
+    container.children?.length === 1 && path.length > 1
+      ? levelsOf(jsonc, root, text, path.slice(0, -1))
+      : [];
+  return [withoutMember(text, container, member), ...around];
 }

@@ -1,6 +1,7 @@
 import { lstatSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { topOf } from '../../adapters/git/repository-location.ts';
+import { messageOf } from '../../core/errors.ts';
 import { isInside } from '../../core/paths/troupe-home.ts';
 import { settingsIn, shortPath } from '../clients/settings-file.ts';
 import { troupeLaunch } from '../clients/troupe-launch.ts';
@@ -25,20 +26,28 @@ export function planExclude(
   const isOurs =
     folders.every((path) => isPlain(path, 'folder')) && isPlain(file, 'file');
   if (!isOurs) return undefined;
-  const before = settingsIn(file, workspace);
-  const text = plans
-    .filter((plan) => isInside(workspace, plan.file))
-    .reduce((now, plan) => {
-      const lines = `${mark}\n${patternOf(plan.file, top)}\n`;
-      const { edit } = plan;
-      const change = 'change' in edit ? edit.change : undefined;
-      if (change === 'remove') return now.replace(lines, '');
-      return isOwn(plan) && !now.includes(lines)
-        ? `${now}${now === '' || now.endsWith('\n') ? '' : '\n'}${lines}`
-        : now;
-    }, before ?? '');
-  if (text === (before ?? '')) return undefined;
   const label = 'Kept out of git, since they hold a path of this machine';
+  const inside = plans.filter((plan) => isInside(workspace, plan.file));
+  const linesOf = (plan: Plan) => `${mark}\n${patternOf(plan.file, top)}\n`;
+  let before: string | undefined;
+  try {
+    before = settingsIn(file, workspace);
+  } catch (error) {
+    const entry = inside.filter(isOwn).map(linesOf).join('');
+    if (entry === '') return undefined;
+    const edit = { problem: messageOf(error), entry };
+    return { label, file, before: undefined, edit };
+  }
+  const text = inside.reduce((now, plan) => {
+    const lines = linesOf(plan);
+    const { edit } = plan;
+    const change = 'change' in edit ? edit.change : undefined;
+    if (change === 'remove') return now.replace(lines, '');
+    return isOwn(plan) && !now.includes(lines)
+      ? `${now}${now === '' || now.endsWith('\n') ? '' : '\n'}${lines}`
+      : now;
+  }, before ?? '');
+  if (text === (before ?? '')) return undefined;
   return { label, file, before, edit: { change: 'update', text } };
 }
 

@@ -145,13 +145,9 @@ async function extrasFor(
   if (flags.remove) return planExtrasRemoval(request);
   if (!hasEntry(claude.edit)) return undefined;
   const missing = await missingExtras(request);
-  const isAsked =
-    questions !== undefined && !flags.dryRun && missing.length > 0;
-  const wanted =
-    flags.hooks || !isAsked
-      ? missing.filter(() => flags.hooks === true)
-      : await questions.extras(missing);
-  return planExtras(wanted, request);
+  const isAsked = !flags.hooks && !flags.dryRun && missing.length > 0;
+  const chosen = isAsked ? await questions?.extras(missing) : undefined;
+  return planExtras(flags.hooks ? missing : (chosen ?? []), request);
 }
 
 /** What ready engines need, if one of the clients keeps variables back. */

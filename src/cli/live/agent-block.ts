@@ -53,7 +53,7 @@ export function openBlock(
 
 /** The current activity of an agent, on one line. */
 export function describeActivity(host: Host, run: Run): string {
-  if (run.status === 'queued') return 'waiting for a free slot';
+  if (run.status === 'queued') return 'waiting to start';
   const [ask] = host.asks.open([run.record]);
   if (ask) return `asks: ${askLine(ask)}`;
   return terminalLine(host.tracker.lastWords(run.record) ?? 'at work');

@@ -10,7 +10,7 @@ import { recordIdOf } from '../../core/paths/records.ts';
 import { checkHomeOutside } from '../../core/paths/troupe-home.ts';
 import type { ProcessIdentity } from '../../core/processes/process-identity.ts';
 import { parseJson } from '../../core/runs/run-files.ts';
-import { liveStateOf } from '../../core/runs/run-state.ts';
+import { liveStateOf, statusOf } from '../../core/runs/run-state.ts';
 import { RunStore, wasRead } from '../../core/runs/run-store.ts';
 import { counted } from '../output/text.ts';
 
@@ -71,7 +71,7 @@ function isAtWork(id: string, store: RunStore, self: ProcessIdentity): boolean {
     self,
     liveness: (one) => liveness(one, self)
   });
-  return state === 'queued' || state === 'running';
+  return statusOf(state) !== 'ended';
 }
 
 /** Ends since a time, newest first; skips an old one that was recorded late. */

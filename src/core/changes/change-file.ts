@@ -186,3 +186,13 @@ export function reportChanges(
 function reportWorktree({ path, branch, base }: Worktree): ReportedWorktree {
   return { path, branch, base, ...(existsSync(path) ? {} : { removed: true }) };
 }
+
+/** Records why the files were not compared. */
+export function keepNote(directory: string, because: string): void {
+  const note = `The files were not compared: ${because}.`;
+  try {
+    keepChanges(directory, { v: 1, patch: null, note });
+  } catch {
+    // On a full disk, `result` has no note.
+  }
+}

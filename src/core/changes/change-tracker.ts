@@ -4,20 +4,18 @@ import { basename, join } from 'node:path';
 import type { Reply } from '../../plugin/plugin.ts';
 import { messageOf } from '../errors.ts';
 import type { RunRecord, Worktree } from '../runs/run.ts';
-import {
-  claimOf,
-  exitedAt,
-  startedAt,
-  touchStarting
-} from '../runs/run-files.ts';
+import { claimOf, exitedAt, startedAt } from '../runs/run-files.ts';
+import { touchStarting } from '../runs/start-marks.ts';
 import { remove, temporaryName } from '../state/files/atomic-file.ts';
 import { ensureDirectory } from '../state/files/directories.ts';
+import { withTimeout } from '../timing.ts';
 import { attributeChanges, attributionNote } from './attribution.ts';
 import {
   awaitComparison,
   changesOf,
   claimComparison,
   keepChanges,
+  keepNote,
   releaseComparison,
   settlePatch
 } from './change-file.ts';
@@ -33,7 +31,8 @@ import {
   isDeleted,
   removeUnused,
   restoreWorktree,
-  reuseWorktree
+  reuseWorktree,
+  settleCreation
 } from './own-worktree.ts';
 import type { View } from './ports.ts';
 import { ComparisonTime, TimeLimit } from './time-limit.ts';
@@ -48,6 +47,8 @@ interface ChangeTrackerDependencies extends ConcurrentWritersDependencies {
 const mostFiles = 100;
 const worktreeMs = 60_000;
 const removalMs = 4000;
+/** How long an end waits for the creation that a killed server has left. */
+const settlingMs = 500;
 /** Time limit for reading the output of one agent. */
 const readMs = 1000;
 /** Interval at which an agent's slot is renewed during its preparation. */
@@ -65,6 +66,8 @@ const lateMs = 5000;
 export class ChangeTracker {
   readonly #with: ChangeTrackerDependencies;
   readonly #limits = new TimeLimit();
+  /** Of the creation of worktrees. */
+  readonly #worktreeLimits = new TimeLimit();
   /** Directory → `performance.now()` when git was last too slow there. */
   readonly #slow = new Map<string, number>();
   readonly #time = new ComparisonTime();
@@ -118,7 +121,7 @@ export class ChangeTracker {
   async #addWorktree(record: RunRecord, worktree: Worktree): Promise<void> {
     ensureDirectory(join(worktree.path, '..'));
     const { repositories } = this.#with;
-    await this.#limits
+    await this.#worktreeLimits
       .within(worktreeMs, async (signal) => {
         await reuseWorktree(record, this.#with);
         await repositories.addWorktree(worktree, signal);
@@ -198,12 +201,17 @@ export class ChangeTracker {
     const { store, processes } = this.#with;
     const directory = store.directoryOf(record.agent_id);
     const claim = claimOf(directory, record.owner.place);
-    const isUnused =
-      !claim || claim.never
-        ? // A living owner may still create the worktree, and then removes it.
-          processes.liveness(record.owner) === 'dead'
-        : changesOf(directory)?.total === 0;
-    if (isUnused) await this.#removeWorktree(record);
+    if (claim && !claim.never) {
+      if (changesOf(directory)?.total === 0) await this.#removeWorktree(record);
+      return;
+    }
+    // A living owner may still create the worktree, and then removes it.
+    if (processes.liveness(record.owner) !== 'dead') return;
+    const removal = settleCreation(record, this.#with).then(() =>
+      this.#removeWorktree(record)
+    );
+    // An orphaned git may take longer, which must not delay the end.
+    await withTimeout(removal, settlingMs, undefined);
   }
 
   /**
@@ -215,9 +223,13 @@ export class ChangeTracker {
     await restoreWorktree(worktree, this.#with).catch(() => undefined);
   }
 
-  /** Limits git to one second from now on, because this process is ending. */
+  /**
+   * Limits git from now on, because this process is ending: to one second, or
+   * 2.5 for a worktree, without which its agent is not started.
+   */
   hurry(): void {
     this.#limits.shorten(1000);
+    this.#worktreeLimits.shorten(2500);
   }
 
   async #compare(
@@ -300,16 +312,6 @@ export class ChangeTracker {
     if (!worktree) return { ...view, owned: [seenFrom] };
     const { base, origin: standsFor } = worktree;
     return { ...view, base, standsFor, owned: [] };
-  }
-}
-
-/** Records why the files were not compared. */
-function keepNote(directory: string, because: string): void {
-  const note = `The files were not compared: ${because}.`;
-  try {
-    keepChanges(directory, { v: 1, patch: null, note });
-  } catch {
-    // On a full disk, `result` has no note.
   }
 }
 

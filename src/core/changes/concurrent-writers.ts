@@ -2,7 +2,7 @@ import { isInside } from '../paths/troupe-home.ts';
 import type { Processes } from '../runs/ports.ts';
 import type { RunRecord } from '../runs/run.ts';
 import { addEvent, eventsOf } from '../runs/run-files.ts';
-import { type LiveState, liveStateOf } from '../runs/run-state.ts';
+import { type LiveState, liveStateOf, statusOf } from '../runs/run-state.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { changesOf } from './change-file.ts';
 import { worksIn } from './own-worktree.ts';
@@ -53,7 +53,7 @@ export async function warnOfOtherWriters(
   const squadId = isInTurn ? squad?.squadId : undefined;
   const other = concurrentRuns(record, dependencies).find(
     ({ run, state }) =>
-      (state === 'queued' || state === 'running') &&
+      statusOf(state) !== 'ended' &&
       mayWrite(run) &&
       // Agents that are only asked to read cause no warning for each other.
       (record.access !== 'read' || run.access !== 'read') &&

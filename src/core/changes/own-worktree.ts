@@ -151,6 +151,20 @@ export function removeUnused(
   });
 }
 
+/**
+ * Called for an agent that never started because its server was killed: waits
+ * for a git that still creates its worktree, and removes what git has left
+ * incomplete. Never rejects.
+ */
+export async function settleCreation(
+  { agent_id: id, worktree }: RunRecord,
+  { repositories }: Pick<WorktreeDependencies, 'repositories'>
+): Promise<void> {
+  // Another agent may have worked in a worktree that is reused.
+  if (!worktree || basename(worktree.path) !== id) return;
+  await repositories.settleCreation(worktree).catch(() => undefined);
+}
+
 /** Enough for the longest path on Linux. */
 const mostLinkBytes = 5000;
 

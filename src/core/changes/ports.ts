@@ -83,6 +83,11 @@ export interface Repositories {
     cwd: string,
     signal: AbortSignal
   ): Promise<void>;
+  /**
+   * Waits until no git creates a worktree any more, and removes it with its
+   * branch if it was left incomplete. For a worktree that was never used.
+   */
+  settleCreation(worktree: Worktree): Promise<void>;
   /** Restores a worktree if a killed process left its removal incomplete. */
   putBackWorktree(worktree: Pick<Worktree, 'path'>): Promise<void>;
 }

@@ -1,19 +1,13 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  renameSync,
-  statSync
-} from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Failure } from '../../plugin/plugin.ts';
 import { failureCodes } from '../engines/failures.ts';
 import { fileIn } from '../paths/paths.ts';
 import type { ProcessIdentity } from '../processes/process-identity.ts';
 import { appendLine } from '../state/files/append.ts';
-import { createOnce, remove, writeNew } from '../state/files/atomic-file.ts';
+import { createOnce, writeNew } from '../state/files/atomic-file.ts';
 import { readOnce } from '../state/files/known-files.ts';
-import { appendTo, overwriteFile, touch } from '../state/files/own-file.ts';
+import { appendTo } from '../state/files/own-file.ts';
 
 /**
  * The files in an agent's folder, with the process that writes each or the way
@@ -78,9 +72,6 @@ export interface StopRequest {
 
 const exitFileBytes = 32;
 
-/** Renamed to `starting`, because a rename succeeds on a full disk. */
-export const notStarting = 'unstarted';
-
 export const emptyExitFile = `${' '.repeat(exitFileBytes - 1)}\n`;
 
 /**
@@ -138,47 +129,6 @@ const wholeClaim = /^(never\n|\d+ .*\n.*\n)$/;
 /** True when a process has started the run or declared that it never starts. */
 export function wasClaimed(directory: string): boolean {
   return existsSync(fileIn(directory, 'claim'));
-}
-
-/** Announces an imminent start of a run, or withdraws the announcement. */
-export function setStarting(directory: string, on: boolean): void {
-  const path = fileIn(directory, 'starting');
-  if (!on) {
-    remove(path);
-    return;
-  }
-  const waiting = join(directory, notStarting);
-  // An announcement that was withdrawn has removed the file.
-  if (existsSync(waiting)) touch(waiting);
-  else overwriteFile(waiting, '');
-  renameSync(waiting, path);
-}
-
-/** Renews the announcement, which would expire during a slow start. */
-export function touchStarting(directory: string): void {
-  try {
-    touch(fileIn(directory, 'starting'));
-  } catch {
-    // Another run may then take the slot, which does not affect this one.
-  }
-}
-
-export function isStarting(directory: string): boolean {
-  return existsSync(fileIn(directory, 'starting'));
-}
-
-export function startingSince(directory: string): Date | undefined {
-  return timeOf(fileIn(directory, 'starting'));
-}
-
-/** Records that all earlier runs have ended and the run only needs a slot. */
-export function noteReady(directory: string): void {
-  const path = fileIn(directory, 'ready');
-  if (!existsSync(path)) writeNew(path, '');
-}
-
-export function isReady(directory: string): boolean {
-  return existsSync(fileIn(directory, 'ready'));
 }
 
 /** Declares that a run never starts. Returns false if it is claimed already. */
@@ -288,6 +238,15 @@ export function noteJournalled(directory: string): void {
 
 export function wasJournalled(directory: string): boolean {
   return eventsOf(directory).some(({ type }) => type === 'journalled');
+}
+
+/** Records that the program of a run is being launched. */
+export function noteLaunched(directory: string, engine: string): void {
+  addEvent(directory, { type: 'started', engine });
+}
+
+export function wasLaunched(directory: string): boolean {
+  return eventsOf(directory).some(({ type }) => type === 'started');
 }
 
 export function eventsOf(directory: string): Record<string, unknown>[] {

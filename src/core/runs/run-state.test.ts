@@ -6,10 +6,17 @@ import { deadHolder } from '../../../test/kit/workspaces/lock-files.ts';
 import { createTempWorkspace } from '../../../test/kit/workspaces/temp-workspace.ts';
 import { createProcesses } from '../../adapters/child-process/processes.ts';
 import type { RunRecord } from './run.ts';
-import { claimOf, setStarting } from './run-files.ts';
-import { isFresh, isOver, isUnseen, liveStateOf } from './run-state.ts';
+import { claimOf, noteLaunched } from './run-files.ts';
+import {
+  isFresh,
+  isOver,
+  isUnseen,
+  liveStateOf,
+  statusOf
+} from './run-state.ts';
 import { RunStore } from './run-store.ts';
 import { giveUp } from './sign-of-life.ts';
+import { setStarting } from './start-marks.ts';
 
 const processes = createProcesses('dist');
 const { pid, start, place } = processes.self;
@@ -54,10 +61,13 @@ function shift(name: string, seconds: number): void {
 }
 
 describe('a run without a claim', () => {
-  test('is queued while its server lives, and runs once its start is announced', () => {
-    expect(state()).toBe('queued');
+  test('is queued while its server lives, also with a slot, and runs once it is launched', () => {
+    const status = () => [state(), statusOf(state())];
+    expect(status()).toEqual(['queued', 'queued']);
     setStarting(directory, true);
-    expect(state()).toBe('running');
+    expect(status()).toEqual(['preparing', 'queued']);
+    noteLaunched(directory, 'claude');
+    expect(status()).toEqual(['running', 'running']);
   });
 
   test.each([

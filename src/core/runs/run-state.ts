@@ -10,22 +10,29 @@ import {
   claimOf,
   exitedAt,
   hasExited,
-  isStarting,
-  startedAt
+  startedAt,
+  wasLaunched
 } from './run-files.ts';
 import { isSilent } from './sign-of-life.ts';
+import { isStarting } from './start-marks.ts';
 
 /**
  * The state of a run without a recorded outcome, derived from its files and
- * processes. `ended`: its exit code is written. `lost`: no process is left that
- * could write it.
+ * processes. `preparing`: it has a slot, but its program is not launched yet,
+ * so it ends with its server like a queued run. `ended`: its exit code is
+ * written. `lost`: no process is left that could write it.
  */
-export type LiveState = 'queued' | 'running' | 'ended' | 'lost';
+export type LiveState = 'queued' | 'preparing' | 'running' | 'ended' | 'lost';
 
 export type Status = 'queued' | 'running' | 'ended';
 
 export function statusOf(state: LiveState): Status {
-  return state === 'queued' || state === 'running' ? state : 'ended';
+  if (state === 'preparing') return 'queued';
+  return isOverIn(state) ? 'ended' : state;
+}
+
+export function isOverIn(state: LiveState): state is 'ended' | 'lost' {
+  return state === 'ended' || state === 'lost';
 }
 
 /** A supervisor writes its identity into its claim within this time. */
@@ -66,7 +73,8 @@ export function liveStateOf(
   const claim = claimOf(directory, record.owner.place);
   if (!claim) {
     if (!isAlive(record.owner, directory, processes)) return 'lost';
-    return isStarting(directory) ? 'running' : 'queued';
+    if (!isStarting(directory)) return 'queued';
+    return wasLaunched(directory) ? 'running' : 'preparing';
   }
   if (hasExited(directory)) return 'ended';
   if (claim.never) return 'lost';
@@ -107,8 +115,7 @@ export async function isOver(
   if (!claim) return claimNeverStarts(directory);
   // Unlike the age of the claim, a pause does not depend on any clock.
   if (!claim.supervisor && !claim.never) await delay(claimPauseMs);
-  const state = liveStateOf(record, directory, processes);
-  return state === 'ended' || state === 'lost';
+  return isOverIn(liveStateOf(record, directory, processes));
 }
 
 function isHeld(

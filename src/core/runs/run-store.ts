@@ -23,8 +23,9 @@ import { sizeOf } from '../state/files/text-file.ts';
 import { LostAgents } from './damaged-run.ts';
 import { DiskUsage } from './disk-usage.ts';
 import { isAgentId, type Outcome, type RunRecord } from './run.ts';
-import { createFolder, notStarting, wasClaimed } from './run-files.ts';
+import { createFolder, wasClaimed } from './run-files.ts';
 import { parseOutcome, parseRun } from './run-schema.ts';
+import { notStarting } from './start-marks.ts';
 
 /** Longer texts are cut on the page of an agent. */
 export const mostPageBytes = 16 * 1024 * 1024;

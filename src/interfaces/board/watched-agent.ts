@@ -81,7 +81,7 @@ export async function watchedRun(host: Host, run: Run): Promise<WatchedAgent> {
 function doingOf(host: Host, { record, status, outcome }: Run) {
   if (outcome)
     return outcome.error === null ? undefined : cutLine(outcome.error);
-  if (status === 'queued') return 'waiting for a free slot';
+  if (status === 'queued') return 'waiting to start';
   const [first] = status === 'asking' ? host.asks.open([record]) : [];
   if (first) return cutLine(askLine(first));
   const words = host.tracker.lastWords(record);

@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { locate } from '../../../src/adapters/child-process/locate.ts';
 import { endNotesOf } from '../../../src/core/runs/run-files.ts';
-import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { isAlive } from '../../kit/agents/probe-agent.ts';
+import { commandOf } from '../../kit/judges/command-of.ts';
 import { until } from '../../kit/judges/until.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import { needing } from '../../kit/workspaces/needs.ts';
@@ -270,7 +270,7 @@ test('what resists is ended though its server is killed meanwhile', async () => 
   const folder = join(workspace.record, 'spawns', id);
   await until('the reaper', () =>
     readdirSync('/proc').some((pid) =>
-      readIfExists(`/proc/${pid}/cmdline`)?.endsWith(`\0${folder}\0left\0`)
+      commandOf(pid).endsWith(`\0${folder}\0left\0`)
     )
   );
   server?.child.kill('SIGKILL');

@@ -56,7 +56,7 @@ describe('after a clean', () => {
     expect(JSON.parse(result.stdout)).toMatchObject({
       status: 'not_found',
       message: expect.stringMatching(
-        /had ended and was cleaned away \(troupe clean\) at 20\d\d-/
+        /had ended and was removed \(troupe clean\) at 20\d\d-/
       )
     });
     const iac = readFileSync(join(workspace.path, 'logs/IAC.md'), 'utf8');
@@ -97,7 +97,7 @@ describe('after a clean', () => {
       agent_id: id,
       prompt: 'x'
     });
-    expect(gone.data.error).toContain('was cleaned away');
+    expect(gone.data.error).toContain('was removed (troupe clean)');
     await server.close();
   });
 

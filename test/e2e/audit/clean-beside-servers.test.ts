@@ -65,7 +65,7 @@ test('while two servers spawn and read, cleans take what was read, and nothing i
       const again = await other.call('result', { agent_id: id });
       expect(again.data.status).toMatch(/^(completed|not_found)$/);
       if (again.data.status === 'not_found')
-        expect(again.data.message).toContain('was cleaned away');
+        expect(again.data.message).toContain('was removed (troupe clean)');
     }
   };
   const [one, two] = servers as [McpClient, McpClient];
@@ -92,7 +92,7 @@ test('while two servers spawn and read, cleans take what was read, and nothing i
   const gone = await one.call('result', { agent_id: read[0] });
   expect(gone.data).toMatchObject({
     status: 'not_found',
-    message: expect.stringContaining('was cleaned away')
+    message: expect.stringContaining('was removed (troupe clean)')
   });
   const { data } = await two.call('list', { limit: 50 });
   expect(data.completed_ids).toHaveLength(unread.length);

@@ -214,6 +214,9 @@ test.each([
   command.child.kill('SIGINT');
   const { code } = await command.exited;
   expect([130, null]).toContain(code);
-  const processes = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
-  expect(processes).not.toContain(workspace.bin);
+  // It never ends by itself, and a kill takes a moment to be seen.
+  await until('the end of the program', () => {
+    const list = execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' });
+    return !list.includes(workspace.bin);
+  });
 });

@@ -114,6 +114,58 @@ test('settings that cannot be edited stay, and the exit code says so', async () 
   expect(await init()).toMatchObject({ code: 0 });
 });
 
+test.each([
+  '{}',
+  '{ }',
+  '{}\n',
+  '{\r\n}\r\n',
+  '',
+  ' \n\n',
+  '{"hooks":{}}',
+  '{"permissions":{"allow":["Bash(ls)"]}}',
+  '{"statusLine": {"type": "command", "command": "mine"}}\n',
+  '// only a note\n{}',
+  '{\n  "hooks": {\n    "PostToolUse": []\n  },\n}\n',
+  '{\n  "a": 1, // one\n}\n',
+  '{"hooks":{"PostToolUse":[\n// none yet\n]}}',
+  '{"hooks": {"PostToolUse": [ /* keep */ ], "PreToolUse": []}}',
+  '{\n\t"hooks": {\n\t\t// mine\n\t\t"PostToolUse": [\n\t\t\t{"hooks": []} // last\n\t\t]\n\t}\n}\n'
+])('--remove restores %j byte for byte', async (mine) => {
+  workspace.write(own, mine);
+  expect(await init('--hooks')).toMatchObject({ code: 0 });
+  const added = textOf(own);
+  expect(added).toContain('notify --hook claude');
+  expect(await init('--hooks')).toMatchObject({ code: 0, stdout: '' });
+  expect(textOf(own)).toBe(added);
+  expect(await init('--remove')).toMatchObject({ code: 0 });
+  expect(textOf(own)).toBe(mine);
+});
+
+test.each([
+  ['{"hooks": {"PostToolUse": {"mine": 1}}}', 'has no list'],
+  ['{"hooks": {"PostToolUse": null, "PreToolUse": []}}', 'has no list'],
+  ['{"hooks": []}', 'has no object "hooks"'],
+  ['{"hooks": {"A": []}, "hooks": {"B": []}}', 'has "hooks" more than once'],
+  ['[]', 'is not a JSON object']
+])('%s stays as it is, and the reason is given', async (mine, reason) => {
+  workspace.write(own, mine);
+  const { code, stdout, stderr } = await init('--hooks');
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${own} ${reason}`);
+  expect(stdout).toContain('"matcher"');
+  expect(textOf(own)).toBe(mine);
+});
+
+test('a hook of ours that cannot be taken out is reported', async () => {
+  expect(await init('--hooks')).toMatchObject({ code: 0 });
+  const twice = textOf(own).replace('{', '{ "hooks": {},');
+  writeFileSync(pathOf(own), twice);
+  const { code, stderr } = await init('--remove');
+  expect(code).toBe(1);
+  expect(stderr).toContain('take it out by hand');
+  expect(textOf(own)).toBe(twice);
+});
+
 test('the file that it makes stays out of git', async () => {
   gitIn(workspace.path, 'init', '--quiet');
   expect(await init('--hooks')).toMatchObject({ code: 0 });

@@ -102,3 +102,19 @@ test('nothing is written by way of a .git that leads elsewhere', async () => {
   expect(stderr).toContain('Do not commit our entry in');
   expect(existsSync(join(elsewhere, '.git/info'))).toBe(false);
 });
+
+test('an exclude file that cannot be edited is named, and the client is set up', async () => {
+  gitIn(workspace.path, 'init', '--quiet');
+  const exclude = pathOf('.git/info/exclude');
+  mkdirSync(pathOf('.git/info'), { recursive: true });
+  const mine = Buffer.from([0x61, 0x0a, 0xff, 0xfe, 0x0a]);
+  writeFileSync(exclude, mine);
+  const { code, stdout, stderr } = await init('claude', '--yes');
+  expect(code).toBe(1);
+  expect(stderr).toContain('.git/info/exclude is not UTF-8 text');
+  expect(stdout).toContain('/.mcp.json');
+  expect(existsSync(pathOf('.mcp.json'))).toBe(true);
+  expect(readFileSync(exclude)).toEqual(mine);
+  expect(await init('claude', '--remove', '--yes')).toMatchObject({ code: 0 });
+  expect(existsSync(pathOf('.mcp.json'))).toBe(false);
+});

@@ -145,7 +145,7 @@ describe('a wrong value stops the start and is reported:', () => {
     const file = workspace.write('file', '');
     const { stderr } = await refusedStart({ flags: ['--workspace', file] });
     expect(stderr).toContain(file);
-    expect(stderr).toContain('no directory');
+    expect(stderr).toContain('is not a directory');
   });
 });
 

@@ -54,8 +54,13 @@ function release(): void {
 
 const script = 'echo started >started.txt; echo ok';
 
-async function spawn(): Promise<string> {
-  const { data } = await server.call('spawn_shell', { prompt: script });
+/** It is queued until git has looked, because it ends with its server. */
+async function spawn(isolate?: 'worktree'): Promise<string> {
+  const { data } = await server.call('spawn_shell', {
+    prompt: script,
+    ...(isolate ? { isolate } : {})
+  });
+  expect(data).toMatchObject({ status: 'queued' });
   return String(data.agent_id);
 }
 
@@ -77,7 +82,7 @@ function leftIn(id: string): string[] {
 test('the spawn is answered, and a cancel means that it never started', async () => {
   const id = await spawn();
   const { data } = await server.call('list');
-  expect(data.running).toMatchObject([{ id }]);
+  expect(data).toMatchObject({ running: [], queued: [{ id }] });
   await server.call('cancel_agent', { agent_id: id, reason: 'not needed' });
   const canceled = await server.call('result', { agent_id: id });
   expect(canceled.data).toMatchObject({

@@ -43,7 +43,7 @@ describe('a server lives on after', () => {
   test('a method it does not know, before initialize and at once', async () => {
     const server = await start({ raw: true });
     const began = performance.now();
-    await expect(server.request('server/discover')).rejects.toThrow('-32601');
+    await expect(server.request('server/invent')).rejects.toThrow('-32601');
     expect(performance.now() - began).toBeLessThan(2000);
     await initialize(server);
     await expect(server.request('tools/invent')).rejects.toThrow('-32601');

@@ -7,10 +7,8 @@ import { guardEngine } from '../../../src/core/engines/load/guard-engine.ts';
 import type { Orchestrator } from '../../../src/core/orchestrator/orchestrator.ts';
 import { WorkerMailbox } from '../../../src/core/orchestrator/queue/worker-mailbox.ts';
 import { WorkerStore } from '../../../src/core/orchestrator/queue/worker-store.ts';
-import {
-  claimNeverStarts,
-  setStarting
-} from '../../../src/core/runs/run-files.ts';
+import { claimNeverStarts } from '../../../src/core/runs/run-files.ts';
+import { setStarting } from '../../../src/core/runs/start-marks.ts';
 import { RoleRepository } from '../../../src/core/squads/role-repository.ts';
 import { ensureDirectory } from '../../../src/core/state/files/directories.ts';
 import { distDirectory } from '../../../src/host/package.ts';

@@ -113,7 +113,8 @@ async function leaveAtWork(
 ): Promise<number> {
   host.watch();
   let run = await host.tracker.run(id);
-  if (run?.status === 'queued') report('waiting for a free slot');
+  if (run?.status === 'queued')
+    report('waiting for a free slot, or being prepared');
   const directory = host.store.directoryOf(id);
   while (run && !run.outcome && !startedAt(directory) && !signal.aborted) {
     await delay(startPollMs, undefined, { signal }).catch(() => undefined);

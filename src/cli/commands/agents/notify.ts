@@ -25,7 +25,7 @@ export function addNotify(program: Command): void {
       .addOption(
         new Option(
           '--hook <client>',
-          'the client of the hook, whose JSON is on stdin'
+          'the client of the hook; its JSON is on stdin'
         )
           .choices(['claude'])
           .makeOptionMandatory()

@@ -80,7 +80,7 @@ function signed(sign: string, text: string): string[] {
   return text === '' ? [] : lines.map((line) => `${sign}${line}`);
 }
 
-/** A text of one line stands beside its title. */
+/** A text of one line is on the line of its title. */
 function titled(title: string, text: string): string {
   return text.includes('\n')
     ? `${title}:\n${indented(text)}`

@@ -4,6 +4,7 @@ import { EngineFault } from '../../engines/failures.ts';
 import { HostError, messageOf } from '../../errors.ts';
 import type { CallerContext } from '../../runs/admission/caller-context.ts';
 import { resolveDirectory } from '../../runs/admission/containment.ts';
+import { isOverIn } from '../../runs/run-state.ts';
 import { capped } from '../../runs/start/new-record.ts';
 import type { RoleRepository } from '../../squads/role-repository.ts';
 import type { Terms, WorkerMeta } from '../queue/records.ts';
@@ -120,7 +121,7 @@ export async function untilReady(
     if (isClosed()) throw await fail(serverEnded);
     if (isOver || queueState.stopAfter !== null)
       throw await fail('it was deleted');
-    if (state === 'ended' || state === 'lost') {
+    if (isOverIn(state)) {
       const code = program.exitCodeOf(worker, 1);
       throw await fail(
         code === undefined ? 'its program is gone' : `it ended with ${code}`

@@ -12,10 +12,10 @@ import {
   claimNeverStarts,
   claimOf,
   emptyExitFile,
-  exitCodeOf,
-  setStarting
+  exitCodeOf
 } from '../../runs/run-files.ts';
 import { type LiveState, liveStateOf } from '../../runs/run-state.ts';
+import { setStarting } from '../../runs/start-marks.ts';
 import {
   createOnce,
   readIfExists,

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
+import { isOverIn } from '../../runs/run-state.ts';
 import { remove } from '../../state/files/atomic-file.ts';
 import { processMarks } from '../../state/locks/process-marks.ts';
 import { withTimeout } from '../../timing.ts';
@@ -160,7 +161,7 @@ export class WorkerReconciler {
     if (!isReady && generation === 1 && !program.isOrphan(worker, generation))
       return;
     const state = program.stateOf(worker, generation);
-    if (state === 'ended' || state === 'lost') return this.end(worker);
+    if (isOverIn(state)) return this.end(worker);
     const mark = lifeMark(worker, queue);
     const hasBegun = program.hasBegun(worker, generation);
     const id = worker.meta.agent_id;

@@ -6,7 +6,7 @@ import {
 import type { AgentMarks, Ancestor, Processes } from '../ports.ts';
 import { isAgentId } from '../run.ts';
 import { aboveFolder, claimOf, hasExited } from '../run-files.ts';
-import { liveStateOf } from '../run-state.ts';
+import { liveStateOf, statusOf } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 
 interface CallerContextDependencies {
@@ -71,8 +71,7 @@ export class CallerContext {
     if (!record) return !hasEnded(parent, processes);
     if (store.outcomeOf(parent.id)) return false;
     const directory = store.directoryOf(parent.id);
-    const state = liveStateOf(record, directory, processes);
-    return state === 'queued' || state === 'running';
+    return statusOf(liveStateOf(record, directory, processes)) !== 'ended';
   }
 
   #find(): Found {

@@ -7,13 +7,13 @@ import {
   type TempWorkspace
 } from '../../../../test/kit/workspaces/temp-workspace.ts';
 import { createProcesses } from '../../../adapters/child-process/processes.ts';
+import { RunStore } from '../run-store.ts';
 import {
   isStarting,
   noteReady,
   notStarting,
   setStarting
-} from '../run-files.ts';
-import { RunStore } from '../run-store.ts';
+} from '../start-marks.ts';
 import { Slots } from './slots.ts';
 
 let workspace: TempWorkspace;

@@ -1,13 +1,9 @@
 import type { Processes } from '../ports.ts';
 import type { RunRecord } from '../run.ts';
-import {
-  isReady,
-  setStarting,
-  startingSince,
-  wasClaimed
-} from '../run-files.ts';
+import { wasClaimed } from '../run-files.ts';
 import { liveStateOf } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
+import { isReady, setStarting, startingSince } from '../start-marks.ts';
 
 /** An announcement expires after this time; a claim is written sooner. */
 const announcedMs = 2000;
@@ -231,7 +227,7 @@ export class Slots {
       ? 'ended'
       : liveStateOf(record, directory, processes);
     if (state === 'ended') this.#ended.add(id);
-    return state === 'running' ? record : undefined;
+    return state === 'running' || state === 'preparing' ? record : undefined;
   }
 }
 

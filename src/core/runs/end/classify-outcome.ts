@@ -110,7 +110,9 @@ function stopped(
     }
     case 'disconnect':
       return interrupted(
-        `Stopped${when} because its server's client left (onDisconnect: stop).`
+        neverStarted
+          ? "Never started: its server's client left before that. Spawn it again."
+          : "Stopped because its server's client left (onDisconnect: stop)."
       );
   }
 }

@@ -11,7 +11,9 @@ import { createRepositories } from '../../../adapters/git/repositories.ts';
 import type { Engine } from '../../../plugin/plugin.ts';
 import { ChangeTracker } from '../../changes/change-tracker.ts';
 import { RunEvents } from '../run-events.ts';
+import { stopRequestOf } from '../run-files.ts';
 import { RunStore } from '../run-store.ts';
+import { setStarting } from '../start-marks.ts';
 import { RunJournal } from './run-journal.ts';
 import { RunTracker } from './run-tracker.ts';
 
@@ -41,11 +43,16 @@ async function problemsOf(meanwhile: (directory: string) => void) {
   const { pid, start } = processes.self;
   writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
   writeFileSync(join(directory, 'exit'), '0\n');
-  const { workspace } = log;
-  const repositories = createRepositories();
-  const { path } = workspace;
   const problems: unknown[] = [];
-  const tracker = new RunTracker({
+  await trackerOf(problems, () => meanwhile(directory)).tick();
+  return problems;
+}
+
+/** The tracker of a server that did not start the run. */
+function trackerOf(problems: unknown[], onEngine = () => undefined as unknown) {
+  const repositories = createRepositories();
+  const { path } = log.workspace;
+  return new RunTracker({
     store,
     journal: new RunJournal(store, log.journal),
     processes,
@@ -59,15 +66,13 @@ async function problemsOf(meanwhile: (directory: string) => void) {
     }),
     // Called after the end is detected and before it is recorded.
     engineOf: () => {
-      meanwhile(directory);
+      onEngine();
       return engine;
     },
     isOurs: () => false,
     events: new RunEvents((problem) => problems.push(problem)),
     onProblem: (problem) => problems.push(problem)
   });
-  await tracker.tick();
-  return problems;
 }
 
 test('cleaning an agent away while its end is recorded reports no problem', async () => {
@@ -79,4 +84,21 @@ test('a problem that keeps an end from being recorded is reported', async () => 
   const inItsPlace = (path: string) =>
     mkdirSync(join(path, 'result.txt'), { recursive: true });
   expect(await problemsOf(inItsPlace)).toHaveLength(1);
+});
+
+test.each([
+  ['is not stopped before it has a supervisor', false],
+  ['is stopped once it has one', true]
+])('a run that another server starts %s', async (_, isClaimed) => {
+  const owner = { pid: 1, start: '1', place: 'elsewhere' };
+  const record = recordWith({ engine: 'x', owner, output_limit_bytes: 1 });
+  store.create(record, 'x', 'x');
+  const directory = store.directoryOf(record.agent_id);
+  setStarting(directory, true);
+  writeFileSync(join(directory, 'stdout'), 'more than that');
+  if (isClaimed) writeFileSync(join(directory, 'claim'), '');
+  await trackerOf([]).tick();
+  expect(stopRequestOf(directory)?.why).toBe(
+    isClaimed ? 'output_limit' : undefined
+  );
 });

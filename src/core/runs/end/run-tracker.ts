@@ -7,9 +7,10 @@ import { Throttle, withTimeout } from '../../timing.ts';
 import { corruptRun, isFull, unwritten } from '../damaged-run.ts';
 import type { Processes } from '../ports.ts';
 import type { Outcome, Run, RunRecord } from '../run.ts';
-import { claimOf, hasExited, noteLoss } from '../run-files.ts';
+import { claimOf, hasExited, noteLoss, wasClaimed } from '../run-files.ts';
 import {
   isOver,
+  isOverIn,
   isUnseen,
   liveStateOf,
   ownStateOf,
@@ -124,7 +125,7 @@ export class RunTracker {
     const directory = store.directoryOf(id);
     const stateOf = isOurs(id) ? ownStateOf : liveStateOf;
     const state = stateOf(record, directory, processes);
-    if (state === 'queued' || state === 'running') return state;
+    if (!isOverIn(state)) return statusOf(state);
     if (isForItsPlace(record, directory, processes)) return 'running';
     if (this.#isUnjudged(record)) {
       if (isForOthers(record, directory, processes)) return 'running';
@@ -185,9 +186,8 @@ export class RunTracker {
     const { agent_id: id } = record;
     if (store.hasOutcome(id)) return 'ended';
     if (isOurs(id)) return 'running';
-    const directory = store.directoryOf(id);
-    const status = statusOf(liveStateOf(record, directory, processes));
-    return status === 'ended' ? undefined : status;
+    const state = liveStateOf(record, store.directoryOf(id), processes);
+    return isOverIn(state) ? undefined : statusOf(state);
   }
 
   /**
@@ -260,6 +260,8 @@ export class RunTracker {
     const directory = store.directoryOf(id);
     // This process cannot stop the run; the watchdog on its machine does.
     if (!isOurs(id) && isUnseen(record, directory, processes)) return;
+    // Its server may have died before the start, which is no limit passed.
+    if (!wasClaimed(directory)) return;
     // Only one of the servers reads the output.
     const { self, liveness } = processes;
     const isReader = owner.pid === self.pid || liveness(owner) === 'dead';

@@ -4,13 +4,9 @@ import { sizeOf, tailOf } from '../../state/files/text-file.ts';
 import { checkStillInside } from '../admission/containment.ts';
 import { environmentOf, type ProgramDependencies } from '../program.ts';
 import type { RunRecord } from '../run.ts';
-import {
-  createFolder,
-  exitCodeOf,
-  stopRequestOf,
-  touchStarting
-} from '../run-files.ts';
+import { createFolder, exitCodeOf, stopRequestOf } from '../run-files.ts';
 import type { Waiting } from '../spawn-request.ts';
+import { touchStarting } from '../start-marks.ts';
 
 /** A chat id that is safe in a tool's input and on a command line. */
 export const chatIdForm = /^[A-Za-z0-9_.:][A-Za-z0-9_.:-]{0,255}$/;
@@ -38,7 +34,8 @@ export async function withChat(
   dependencies: ProgramDependencies & { workspace: string }
 ): Promise<Waiting> {
   const { record, engine, request, createChat } = waiting;
-  if (!createChat || !isWanted()) return waiting;
+  if (!createChat) return waiting;
+  if (!isWanted()) throw new Error(notMade('its agent is no longer wanted'));
   const { processes } = dependencies;
   const command = processes.locate(createChat.command);
   if (command === undefined)

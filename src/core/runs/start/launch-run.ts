@@ -22,7 +22,7 @@ import {
 } from '../program.ts';
 import { notPrepared, type RunRecord } from '../run.ts';
 import type { RunEvents } from '../run-events.ts';
-import { addEvent, claimNeverStarts } from '../run-files.ts';
+import { claimNeverStarts, noteLaunched } from '../run-files.ts';
 import type { RunStore } from '../run-store.ts';
 import { turnsBefore } from '../sessions/session-turns.ts';
 import type { Waiting } from '../spawn-request.ts';
@@ -89,7 +89,7 @@ export async function launchRun(
   try {
     checkStillInside(workspace, record.cwd);
     renewStdin(waiting, dependencies);
-    addEvent(directory, { type: 'started', engine: engine.name });
+    noteLaunched(directory, engine.name);
     events.runStarted(record);
     const program = programOf(engine, request, record, directory, dependencies);
     await processes.launch({

@@ -9,8 +9,8 @@ import {
   createSpawnStage,
   type SpawnStage
 } from '../../../../test/kit/workspaces/spawn-stage.ts';
-import { isStarting } from '../run-files.ts';
 import type { SpawnRequest } from '../spawn-request.ts';
+import { isStarting } from '../start-marks.ts';
 
 vi.mock('node:fs', async () => {
   const { watchedFs } = await import(
@@ -89,6 +89,7 @@ describe('a spawn that is refused leaves nothing', () => {
     stage = await createSpawnStage({ config: { maxSpawnsPerMinute: 1 } });
     await expectStarted();
     await until('its end', () => stage.starter.own().length === 0);
+    await until('its record', () => stage.store.openIds().length === 0);
     await expectRefused('spawn_rate');
   });
 

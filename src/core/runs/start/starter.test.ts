@@ -16,8 +16,9 @@ import {
   type SpawnStage
 } from '../../../../test/kit/workspaces/spawn-stage.ts';
 import { cancelRun } from '../end/stopper.ts';
-import { claimOf, endedWith, isStarting, stopRequestOf } from '../run-files.ts';
+import { claimOf, endedWith, stopRequestOf } from '../run-files.ts';
 import type { SpawnRequest } from '../spawn-request.ts';
+import { isStarting } from '../start-marks.ts';
 import { disconnectQueued } from './starter.ts';
 
 vi.mock('node:fs', async () => {
@@ -174,7 +175,7 @@ test('an agent that is canceled while its worktree is made never starts, and lea
   expect(gitIn(workspace.path, 'branch', '--list', 'troupe/*')).toBe('');
   const next = await spawned('touch next');
   await until('the next one', () => stage.hasRun('next'));
-  expect([next.status, claim(id)?.never]).toEqual(['running', true]);
+  expect([next.status, claim(id)?.never]).toEqual(['queued', true]);
 });
 
 describe('the end of an agent on request', () => {

@@ -6,16 +6,12 @@ import {
   type SlotResult
 } from '../admission/slots.ts';
 import { notPrepared, type RunRecord, type RunStatus } from '../run.ts';
-import {
-  claimNeverStarts,
-  claimOf,
-  noteReady,
-  requestStop
-} from '../run-files.ts';
+import { claimNeverStarts, claimOf, requestStop } from '../run-files.ts';
 import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
 import { touchAlive } from '../sign-of-life.ts';
 import type { Waiting } from '../spawn-request.ts';
+import { noteReady } from '../start-marks.ts';
 import {
   type LaunchDependencies,
   launchRun,
@@ -23,10 +19,10 @@ import {
 } from './launch-run.ts';
 import { RunQueue } from './run-queue.ts';
 
-const droppedWithUs = {
-  why: 'disconnect' as const,
-  reason: 'its server ended before it could start'
-};
+const droppedWithUs = { why: 'disconnect' as const };
+
+/** A server that is ending gives its runs this long to get their chat. */
+const closingMs = 2500;
 
 /** Interval of the heartbeat of queued runs, for servers on other machines. */
 const heartbeatMs = 15_000;
@@ -51,11 +47,16 @@ export class RunStarter {
   readonly #queue: RunQueue;
   /** The slots of runs that this process started and has not seen end. */
   readonly slots: OwnSlots;
-  readonly #preparing = new Set<Promise<void>>();
+  /** By agent id. Never rejects. */
+  readonly #preparing = new Map<string, Promise<void>>();
+  /** Ids of the runs that have a slot and are not launched yet. */
+  readonly #unlaunched = new Set<string>();
   #retry: NodeJS.Timeout | undefined;
   #retryAt = 0;
   #heartbeatAt = Number.NEGATIVE_INFINITY;
   #closed = false;
+  /** When a server that is ending gives up the chats that it creates. */
+  #chatsUntil = Number.POSITIVE_INFINITY;
   /** The last problem, so that it is reported once. */
   #problem = '';
 
@@ -73,7 +74,7 @@ export class RunStarter {
     if (this.slots.has(id)) this.#start(waiting);
     else this.#queue.add(waiting);
     this.pump();
-    return this.#queue.has(id) ? 'queued' : 'running';
+    return this.hasStarted(id) ? 'running' : 'queued';
   }
 
   /** Starts as many queued runs as there are free slots. */
@@ -159,19 +160,28 @@ export class RunStarter {
     return [...this.slots.records(), ...this.#queue.records()];
   }
 
-  /** True while a run has a slot, until this process has seen it end. */
+  /** True from the launch of a run until this process has seen it end. */
   hasStarted(agentId: string): boolean {
-    return this.slots.has(agentId);
+    return this.slots.has(agentId) && !this.#unlaunched.has(agentId);
   }
 
-  /** Resolves once each run with a slot has started or is discarded. */
+  /**
+   * Resolves once a run that has a slot is launched or discarded. Undefined for
+   * any other run, and for one that is launched.
+   */
+  preparing(agentId: string): Promise<void> | undefined {
+    return this.#preparing.get(agentId);
+  }
+
+  /** Resolves once each run with a slot is launched or discarded. */
   async prepared(): Promise<void> {
-    await Promise.all(this.#preparing);
+    await Promise.all(this.#preparing.values());
   }
 
   /** Drops all queued runs, which then never start. Returns their ids. */
   close(): string[] {
     this.#closed = true;
+    this.#chatsUntil = performance.now() + closingMs;
     const dropped = this.#queue.dropAll();
     return dropped.flatMap(({ record }) =>
       claimNeverStarts(this.#with.store.directoryOf(record.agent_id))
@@ -186,6 +196,7 @@ export class RunStarter {
 
   #start(waiting: Waiting): void {
     const { record } = waiting;
+    const { agent_id: id } = record;
     const ready = this.#prepare(waiting);
     if (!ready) {
       this.#launch(waiting);
@@ -193,11 +204,13 @@ export class RunStarter {
     }
     const preparing = ready.then(
       (prepared) => {
+        this.#unlaunched.delete(id);
         if (this.#isCanceled(record)) return this.#over(record);
         this.#launch(prepared);
         return undefined;
       },
       (error: unknown) => {
+        this.#unlaunched.delete(id);
         const directory = this.#directoryOf(record);
         if (this.#closed) requestStop(directory, droppedWithUs);
         notLaunched(directory, error, notPrepared);
@@ -205,8 +218,9 @@ export class RunStarter {
       }
     );
     const reported = preparing.catch(this.#with.onProblem);
-    this.#preparing.add(reported);
-    void reported.then(() => this.#preparing.delete(reported));
+    this.#unlaunched.add(id);
+    this.#preparing.set(id, reported);
+    void reported.then(() => this.#preparing.delete(id));
   }
 
   /** Undefined when nothing has to be done before the start. */
@@ -214,7 +228,8 @@ export class RunStarter {
     const ready = this.#with.changeTracker.prepare(waiting.record);
     if (!waiting.createChat) return ready?.then(() => waiting);
     const { record } = waiting;
-    const isWanted = () => !this.#closed && !this.#isCanceled(record);
+    const isWanted = () =>
+      performance.now() < this.#chatsUntil && !this.#isCanceled(record);
     return (ready ?? Promise.resolve()).then(() =>
       withChat(waiting, this.#directoryOf(record), isWanted, this.#with)
     );

@@ -57,5 +57,9 @@ function oneOffer(offer: ServeOptions['offer']): ServeOptions['offer'] {
 }
 
 function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
+  // Checked first, because every message comes this way.
+  const isCancel =
+    'method' in message && message.method === 'notifications/cancelled';
+  if (!isCancel) return undefined;
   return CancelledNotificationSchema.safeParse(message).data?.params.requestId;
 }

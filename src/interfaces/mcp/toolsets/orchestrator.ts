@@ -198,7 +198,8 @@ export function orchestratorTools(host: Host): Tool[] {
         orUnreadable(async () => {
           const found = orchestrator.store.get(input.agent_id);
           const facts = eventsAnswer(found, input, clientName);
-          await found.log.copied();
+          // Without a new event, no reader can miss one in the copy.
+          if (facts.last_seq !== input.since_seq) await found.log.copied();
           return facts;
         })
     })

@@ -192,10 +192,17 @@ function answer(
   }
   if (repeated)
     return { ...facts, ...again(host, record, outcome, clientName) };
+  if (outcome && outcome.started_at === null)
+    return {
+      ...facts,
+      ...causeOf(outcome),
+      message: `It could not start: ${waysOn(host.config).result(record.agent_id)} says why.`
+    };
   const limit =
     record.timeout_seconds > 0 ? `${record.timeout_seconds} s` : 'no limit';
   const access = engine.kind === 'cli' ? accessOf(record, asked) : '';
-  const begins = status === 'queued' ? 'is queued and will run' : 'runs';
+  const begins =
+    status === 'queued' ? 'is queued and will run' : outcome ? 'ran' : 'runs';
   return {
     ...facts,
     message: `${record.label} ${begins}${access}, timeout ${limit}. ${asksOf(record)}${isolationOf(record)}${warning ? `${warning} ` : ''}${host.configNotices.map((notice) => `${notice} `).join('')}${next(record.agent_id, host, clientName)}`
@@ -222,13 +229,8 @@ function again(
   const before = `This request_id started agent ${id} before; no second one was started.`;
   if (!outcome) return { message: `${before} ${next(id, host, clientName)}` };
   const result = waysOn(host.config).result(id);
-  const { status, error, error_code: code, started_at } = outcome;
-  const why = {
-    ...(code === null ? {} : { error_code: code }),
-    ...(error === null
-      ? {}
-      : { ...ofAgent, error: shortName(error, errorChars) })
-  };
+  const { status, error_code: code, started_at } = outcome;
+  const why = causeOf(outcome);
   if (status !== 'failed' || started_at !== null || code === null)
     return {
       ...why,
@@ -239,6 +241,15 @@ function again(
     ...why,
     ...ready_engines,
     message: `This request_id made agent ${id} before, which could not start; no second one was made: ${result} says why. To try again, use another request_id.${message}`
+  };
+}
+
+function causeOf({ error, error_code: code }: Outcome): Facts {
+  return {
+    ...(code === null ? {} : { error_code: code }),
+    ...(error === null
+      ? {}
+      : { ...ofAgent, error: shortName(error, errorChars) })
   };
 }
 

@@ -77,7 +77,7 @@ export async function withProtocolErrors<Result>(
   }
 }
 
-/** What a request of revision 2026-07-28 has beside its parameters. */
+/** What a request of revision 2026-07-28 has in addition to its parameters. */
 export interface RequestInput {
   /** The capabilities of the client, for this request. */
   capabilities: Record<string, unknown>;
