@@ -1,12 +1,15 @@
 #!/usr/bin/env node
 // Writes a picture of every screen of `troupe web`, light and dark, wide and
 // narrow, into a folder: node scripts/page-screens.mjs FOLDER
+// Those of the documentation: node scripts/page-screens.mjs --docs
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
-const folder = resolve(process.argv[2] ?? join(root, '.cache', 'screens'));
+const [asked = join(root, '.cache', 'screens')] = process.argv.slice(2);
+const isForDocs = asked === '--docs';
+const folder = isForDocs ? join(root, 'docs/media/page') : resolve(asked);
 mkdirSync(folder, { recursive: true });
 const { status } = spawnSync(
   process.execPath,
@@ -16,7 +19,11 @@ const { status } = spawnSync(
   ],
   {
     cwd: root,
-    env: { ...process.env, TROUPE_SCREENS: folder },
+    env: {
+      ...process.env,
+      TROUPE_SCREENS: folder,
+      TROUPE_SCREENS_OF: isForDocs ? 'docs' : 'all'
+    },
     stdio: 'inherit'
   }
 );

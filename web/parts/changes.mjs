@@ -61,13 +61,13 @@ function File({ file, isShared }) {
     </details>`;
 }
 
-/** The lines of one file. */
-export function Hunks({ file }) {
+/** The lines of one file. No other part of the screen has the same name. */
+export function Hunks({ file, name = `Changes of ${file.path}` }) {
   const [most, setMost] = useState(mostLines);
   if (file.isBinary) return html`<p class="note">A binary file.</p>`;
   const rest = file.lines.length - most;
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label=${`Changes of ${file.path}`}>
+    <div class="scroll" tabindex="0" role="region" aria-label=${name}>
       <div class="hunks">${file.lines.slice(0, most).map((line) => html`<${Line} line=${line} />`)}</div>
     </div>
     ${rest > 0 ? html`<button class="button small" onClick=${() => setMost(most + mostLines)}>More (${counted(rest, 'line')} left)</button>` : null}`;

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { html } from '../html.mjs';
 import { perform, send } from '../session.mjs';
 import { allRows, isActive } from '../store.mjs';
@@ -17,7 +17,8 @@ export function Dialogs() {
 
 function Modal({ label, children }) {
   const element = useRef();
-  useEffect(() => {
+  // At once: the next key may already focus something else.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     element.current.showModal();
     return () => before?.focus?.();

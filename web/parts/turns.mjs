@@ -153,7 +153,7 @@ function Edit({ edit }) {
   return html`
     <details class="file" open=${isOpen} onToggle=${({ target }) => setOpen(target.open)}>
       <summary>${head}<span class="numbers"><span class="added">+${file.added}</span> <span class="removed">−${file.removed}</span></span></summary>
-      ${isOpen ? html`<${Hunks} file=${file} />` : null}
+      ${isOpen ? html`<${Hunks} file=${file} name=${`Edit ${edit.seq} of ${path}`} />` : null}
     </details>`;
 }
 

@@ -49,9 +49,20 @@ function screens(): [path: string, text: string][] {
 
 /** `scripts/page-screens.mjs` names a folder for pictures. */
 const pictures = process.env.TROUPE_SCREENS;
+/** Pictures for the documentation, which show no path of the machine. */
+const isForDocs = process.env.TROUPE_SCREENS_OF === 'docs';
 
 async function keepPicture(page: Page, where: string): Promise<void> {
   if (pictures === undefined) return;
+  if (isForDocs) {
+    const [, name] = /^\/(agents|squads|council|audit|spend|) light 1280$/.exec(
+      where.replace(stage.agents.edited, '').replace('agents/ ', 'agents ')
+    ) ?? ['', undefined];
+    if (name === undefined) return;
+    const part = name === 'agents' ? page.locator('.main') : page;
+    await part.screenshot({ path: join(pictures, `${name || 'now'}.png`) });
+    return;
+  }
   const entries = Object.entries(stage.agents);
   const name = entries
     .reduce((text, [kind, id]) => text.replace(id, kind), where)
@@ -103,6 +114,7 @@ browserTest('the keyboard alone opens an agent, and leads back', async () => {
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
   await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
   await page.keyboard.press('/');
   await page.keyboard.type('parser');
   await page.getByRole('searchbox').press('Tab');

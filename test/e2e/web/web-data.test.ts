@@ -96,7 +96,7 @@ test('the turns of an agent come in pages, and later ones by themselves', async 
   expect(more).toBe(false);
   const rows = turns as { kind: string; seq: number }[];
   expect(rows).toContainEqual(
-    expect.objectContaining({ kind: 'edit', path: expect.anything() })
+    expect.objectContaining({ kind: 'edit', path: 'notes.md' })
   );
   expect(rows.at(-1)).toMatchObject({
     kind: 'text',

@@ -1,4 +1,3 @@
-import { sep } from 'node:path';
 import { failureHints } from '../../../answers/report/failure-hints.ts';
 import type {
   Relative,
@@ -21,9 +20,9 @@ import { readerOf } from '../../../core/engines/template/template-engine.ts';
 import { describeAccess, type Run } from '../../../core/runs/run.ts';
 import { ownFile, startedAt } from '../../../core/runs/run-files.ts';
 import {
-  type NumberedTurn,
   turnsOf,
-  turnsReaderOf
+  turnsReaderOf,
+  withShortPath
 } from '../../../core/runs/turns/turn-page.ts';
 import { readEnds, readSlice } from '../../../core/state/files/text-file.ts';
 import type { Host } from '../../../host/host.ts';
@@ -158,13 +157,6 @@ async function turnsIn(
     redactTurn(withShortPath(turn, record.cwd), journal.redact)
   );
   return { turns: await Promise.all(clean), more };
-}
-
-/** Most edits are in the directory of the agent. */
-function withShortPath(turn: NumberedTurn, cwd: string): NumberedTurn {
-  if (turn.kind !== 'edit' || !turn.path.startsWith(`${cwd}${sep}`))
-    return turn;
-  return { ...turn, path: turn.path.slice(cwd.length + 1) };
 }
 
 async function changesIn(

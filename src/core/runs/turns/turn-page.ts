@@ -1,5 +1,5 @@
 import { closeSync, fstatSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { CliEngine, Engine, Turn } from '../../../plugin/plugin.ts';
 import { absentUnlessLimited } from '../../errors.ts';
@@ -179,4 +179,11 @@ function openOutput(path: string): number | undefined {
   } catch (error) {
     return absentUnlessLimited(error);
   }
+}
+
+/** Shows the path of an edit relative to the directory of its agent. */
+export function withShortPath(turn: NumberedTurn, cwd: string): NumberedTurn {
+  if (turn.kind !== 'edit' || !turn.path.startsWith(`${cwd}${sep}`))
+    return turn;
+  return { ...turn, path: turn.path.slice(cwd.length + 1) };
 }

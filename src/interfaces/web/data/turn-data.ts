@@ -2,7 +2,8 @@ import { readerOf } from '../../../core/engines/template/template-engine.ts';
 import {
   type NumberedTurn,
   turnsOf,
-  turnsReaderOf
+  turnsReaderOf,
+  withShortPath
 } from '../../../core/runs/turns/turn-page.ts';
 import { visibleText } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
@@ -32,7 +33,8 @@ export async function turnsData(
     limit: mostTurns,
     bytesAtMost: mostBytes
   });
-  return { turns: turns.map(shown), more };
+  const rows = turns.map((turn) => shown(withShortPath(turn, record.cwd)));
+  return { turns: rows, more };
 }
 
 function shown(turn: NumberedTurn): NumberedTurn {
