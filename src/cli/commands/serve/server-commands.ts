@@ -125,7 +125,7 @@ export function addWebHelp(program: Command): void {
       examples([
         'troupe web',
         'troupe web --port 8378 --no-open',
-        'troupe web --link look   # for somebody who only looks'
+        'troupe web --link look   # for a person who only looks'
       ])
     );
 }
