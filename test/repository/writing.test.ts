@@ -52,7 +52,7 @@ const allowed: Record<string, string> = {
   'src/core/retention/trash.ts: open': 'a method of that name',
   'src/core/retention/trash.ts: rename': 'into a folder with a random name',
   'src/core/runs/run-files.ts: mkdir': '0700, exclusive',
-  'src/core/runs/run-files.ts: rename': 'in the folder of an agent',
+  'src/core/runs/start-marks.ts: rename': 'in the folder of an agent',
   'src/core/runs/run-store.ts: rename': 'from a random name',
   'src/interfaces/http/token.ts: open': 'only to read, and no link'
 };
