@@ -36,6 +36,7 @@ import {
   type ContinueRequest,
   continueRun
 } from '../core/runs/start/continue-run.ts';
+import { afterPreparation } from '../core/runs/start/preparation.ts';
 import { disconnectQueued } from '../core/runs/start/starter.ts';
 import type { Squads } from '../core/squads/squads.ts';
 import type { StateIntegrity } from '../core/state/integrity/state-guard.ts';
@@ -55,9 +56,6 @@ const workersPollMs = 300;
 
 /** Within this time, `close` waits for the user's command at an end. */
 const closeMs = 4000;
-
-/** How long a spawn waits for the preparation of its agent. */
-const preparingMs = 100;
 /** So long, to report that it has failed. */
 const endCommandMs = 1000;
 
@@ -204,20 +202,17 @@ export class Host {
       await this.summons.collectAnswers().catch(logProblem);
   }
 
-  /** Resolves once the agent runs, is queued, or is still being prepared. */
-  spawn(request: SpawnRequest): Promise<Spawned> {
-    return this.#begun(this.#parts.spawner.spawn(request));
+  async spawn(request: SpawnRequest): Promise<Spawned> {
+    return this.#prepared(await this.#parts.spawner.spawn(request));
   }
 
-  /** A run that takes longer to prepare is answered as queued. */
-  async #begun(spawning: Promise<Spawned>): Promise<Spawned> {
-    const spawned = await spawning;
-    const { agent_id: id } = spawned.record;
-    const preparing = this.#parts.starter.preparing(id);
-    if (!preparing) return spawned;
-    await withTimeout(preparing, preparingMs, undefined);
-    const run = await this.tracker.run(id);
-    return { ...spawned, ...run };
+  async #prepared(spawned: Spawned): Promise<Spawned> {
+    return { ...spawned, ...(await this.prepared(spawned.record.agent_id)) };
+  }
+
+  /** See `afterPreparation`. */
+  prepared(agentId: string, waitMs?: number): Promise<Run | undefined> {
+    return afterPreparation(agentId, this.#parts, waitMs);
   }
 
   async continue(request: ContinueRequest): Promise<Spawned> {
@@ -232,7 +227,7 @@ export class Host {
       spawner: this.#parts.spawner,
       squadProgram: program && programAt(program, workspace)
     };
-    return this.#begun(continueRun(request, tools));
+    return this.#prepared(await continueRun(request, tools));
   }
 
   /** Starts an engine in the background to answer a request of the council. */
@@ -240,7 +235,8 @@ export class Host {
     const summoned = await this.summons.summon(request);
     // An agent that could not start has already ended.
     void this.#updateSummons();
-    return summoned;
+    const run = await this.prepared(summoned.agentId);
+    return run ? { ...summoned, status: run.status } : summoned;
   }
 
   cancel(agentId: string, reason?: string): Promise<Run | undefined> {

@@ -194,6 +194,7 @@ export function configure(workspace: TempWorkspace, engines: object): void {
 
 function startedId({ data, text }: { data: object; text: string }): string {
   const { status, agent_id } = data as { status?: string; agent_id?: string };
-  if (status !== 'running' || !agent_id) throw new Error(text);
+  if ((status !== 'running' && status !== 'queued') || !agent_id)
+    throw new Error(text);
   return agent_id;
 }

@@ -134,13 +134,19 @@ async function settled(
   return { runs: [...finished, ...waiting], asks };
 }
 
+/** How long the answer waits for members that are being prepared. */
+const preparingMs = 1000;
+
 /** The members' runs right after the start; refused ones have ended. */
 async function spawned(
   host: Host,
   { squad, begun }: StartedSquad
 ): Promise<Run[]> {
   const runs = squad.members.map(
-    ({ agentId }) => begun.get(agentId) ?? host.tracker.run(agentId)
+    async ({ agentId }) =>
+      (await host.prepared(agentId, preparingMs)) ??
+      begun.get(agentId) ??
+      host.tracker.run(agentId)
   );
   return (await Promise.all(runs)).filter((run) => run !== undefined);
 }
