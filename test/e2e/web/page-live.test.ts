@@ -122,6 +122,7 @@ browserTest(
     await page
       .getByRole('listitem')
       .getByText('Reading the parser', { exact: true })
+      .first()
       .waitFor();
     await page.locator('strong', { hasText: 'works' }).waitFor();
     await page.getByLabel('The next prompt').waitFor();
