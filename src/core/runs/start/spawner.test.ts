@@ -87,9 +87,10 @@ describe('a spawn that is refused leaves nothing', () => {
 
   test('if there were too many within a minute', async () => {
     stage = await createSpawnStage({ config: { maxSpawnsPerMinute: 1 } });
-    await expectStarted();
-    await until('its end', () => stage.starter.own().length === 0);
-    await until('its record', () => stage.store.openIds().length === 0);
+    const { agent_id: id } = await expectStarted();
+    await until('its page, which is written last', () =>
+      Object.keys(stage.files()).includes(`/logs/agents/${id}.md`)
+    );
     await expectRefused('spawn_rate');
   });
 
