@@ -36,6 +36,7 @@ export function steady(
     .replace(/("day": )"[\d-]+"/g, '$1"2026-01-01"')
     .replace(/("duration_seconds": )0\.\d+/g, '$10.1')
     .replace(/("elapsed_seconds": )[\d.]+/g, '$11')
+    .replace(/("quiet_seconds": )[\d.]+/g, '$11.5')
     .replace(/("seconds": )\d+(?=,)/g, '$17470');
 }
 

@@ -285,7 +285,22 @@ const watchedAgent = z.strictObject({
   lines_shared: z
     .literal(true)
     .optional()
-    .describe('another agent may have changed some of them')
+    .describe('another agent may have changed some of them'),
+  client: z
+    .string()
+    .nullable()
+    .describe('who asked for it; null for the command line'),
+  squad: z
+    .strictObject({
+      squadId: z.string(),
+      memberId: z.string(),
+      roleId: z.string()
+    })
+    .nullable(),
+  quiet_seconds: z
+    .number()
+    .nullable()
+    .describe('since its last output; null unless it runs')
 });
 
 /** `watch`. */

@@ -40,6 +40,9 @@ export function describeRun(agent: WatchedAgent) {
       cost_usd: agent.costUsd ?? null,
       lines_added: changed?.added ?? null,
       lines_removed: changed?.removed ?? null,
+      client: agent.client ?? null,
+      squad: of.record.squad ?? null,
+      quiet_seconds: agent.quietSeconds ?? null,
       ...(changed?.isShared ? { lines_shared: true as const } : {})
     }
   ];

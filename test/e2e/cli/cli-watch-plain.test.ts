@@ -74,7 +74,10 @@ test('watch --json prints one document', async () => {
         seconds: expect.any(Number),
         cost_usd: null,
         lines_added: null,
-        lines_removed: null
+        lines_removed: null,
+        client: 'troupe-test',
+        squad: null,
+        quiet_seconds: expect.any(Number)
       },
       {
         ...shared,
@@ -87,7 +90,10 @@ test('watch --json prints one document', async () => {
         seconds: expect.any(Number),
         cost_usd: 0.25,
         lines_added: null,
-        lines_removed: null
+        lines_removed: null,
+        client: 'troupe-test',
+        squad: null,
+        quiet_seconds: null
       }
     ],
     workers: []

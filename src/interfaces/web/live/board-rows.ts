@@ -28,7 +28,8 @@ export function boardRow({ store }: Host, agent: WatchedAgent): Row {
     };
   }
   const { record, outcome } = of;
-  const [{ seconds, ...facts } = { seconds: 0 }] = describeRun(agent);
+  const [row] = describeRun(agent);
+  const { seconds = 0, quiet_seconds: _, ...facts } = row ?? {};
   return {
     id: `agent:${agent.id}`,
     kind: 'agent',
@@ -37,7 +38,6 @@ export function boardRow({ store }: Host, agent: WatchedAgent): Row {
     doing: agent.doing ?? '',
     seconds: agent.isActive ? null : seconds,
     access: record.access,
-    client: agent.client ?? null,
     parent: record.parent,
     continues: record.continues,
     squad: record.squad
