@@ -157,7 +157,7 @@ export function wire(config: Config, registry: EngineRegistry, keys: ApiKeys) {
       ...process.env,
       ...registry.settingsOf(engine).env
     }),
-    isOurs: (id) => starter.hasStarted(id)
+    starter
   });
   const vanished = new Vanished({ ...shared, starter, onLost: log });
   const admission = new Admission({

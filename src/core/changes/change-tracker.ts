@@ -1,5 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Reply } from '../../plugin/plugin.ts';
 import { messageOf } from '../errors.ts';
@@ -35,6 +34,12 @@ import {
   settleCreation
 } from './own-worktree.ts';
 import type { View } from './ports.ts';
+import {
+  removeSnapshot,
+  removeTree,
+  shadowOf,
+  snapshotAt
+} from './snapshot-folder.ts';
 import { ComparisonTime, TimeLimit } from './time-limit.ts';
 
 interface ChangeTrackerDependencies extends ConcurrentWritersDependencies {
@@ -87,6 +92,15 @@ export class ChangeTracker {
     const entering = worktree ? undefined : this.enter(cwd);
     const isSeen = worktree ?? entering ?? this.#with.repositories.topOf(cwd);
     return isSeen ? this.#prepare(record, entering) : undefined;
+  }
+
+  /**
+   * Called before `prepare` for an agent that this process took over: removes
+   * what the killed server had prepared in part.
+   */
+  async clear(record: RunRecord): Promise<void> {
+    await settleCreation(record, this.#with);
+    await removeSnapshot(this.#with.store.directoryOf(record.agent_id));
   }
 
   /**
@@ -324,25 +338,4 @@ function lateNote(directory: string): string | undefined {
   return lateByMs < lateMs
     ? undefined
     : `The files were compared ${Math.round(lateByMs / 1000)} s after the end: changes until then count too.`;
-}
-
-function shadowOf(directory: string): string {
-  return join(directory, 'before');
-}
-
-/** When the snapshot began; undefined where the file system does not say. */
-function snapshotAt(directory: string): number | undefined {
-  const path = shadowOf(directory);
-  return statSync(path, { throwIfNoEntry: false })?.birthtimeMs || undefined;
-}
-
-async function removeSnapshot(directory: string): Promise<void> {
-  await removeTree(shadowOf(directory));
-  await removeTree(join(directory, 'changes.json'));
-}
-
-/** Never rejects: git of a killed server may still write into the directory. */
-async function removeTree(path: string): Promise<void> {
-  const options = { recursive: true, force: true, maxRetries: 3 };
-  await rm(path, options).catch(() => undefined);
 }

@@ -103,6 +103,14 @@ export interface OwnRuns {
   drop(agentId: string): void;
 }
 
+/** What a tracker needs of the starter of this server. */
+export interface Starts {
+  /** True from the launch of a run until this process has seen it end. */
+  hasStarted(agentId: string): boolean;
+  /** Starts a run whose server was killed while it prepared it. */
+  takeOver(record: RunRecord): void;
+}
+
 /** The asks of runs, as far as their tracker needs them. */
 export interface RunAsks {
   isAsking(record: RunRecord): boolean;

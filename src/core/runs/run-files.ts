@@ -19,6 +19,7 @@ import { appendTo } from '../state/files/own-file.ts';
  * unstarted    empty, renamed to `starting`    spawner
  * starting     announces that a slot is taken  owner, see slots.ts
  * ready        earlier runs have ended         owner
+ * heir         the server that took it over    exclusive create
  * launch       command of a terminal pane      owner; the shell removes it
  * alive        heartbeat: only its mtime       owner, then supervisor
  * silent       last heartbeat that was seen    readers on other machines

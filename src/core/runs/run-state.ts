@@ -14,20 +14,32 @@ import {
   wasLaunched
 } from './run-files.ts';
 import { isSilent } from './sign-of-life.ts';
-import { isStarting } from './start-marks.ts';
+import { heirOf, isStarting, startingSince } from './start-marks.ts';
 
 /**
  * The state of a run without a recorded outcome, derived from its files and
- * processes. `preparing`: it has a slot, but its program is not launched yet,
- * so it ends with its server like a queued run. `ended`: its exit code is
- * written. `lost`: no process is left that could write it.
+ * processes. `preparing`: it has a slot, but its program is not launched yet.
+ * `orphaned`: its server was killed then, and another one may start it.
+ * `ended`: its exit code is written. `lost`: no process is left that could
+ * write it.
  */
-export type LiveState = 'queued' | 'preparing' | 'running' | 'ended' | 'lost';
+export type LiveState =
+  | 'queued'
+  | 'preparing'
+  | 'orphaned'
+  | 'running'
+  | 'ended'
+  | 'lost';
 
 export type Status = 'queued' | 'running' | 'ended';
 
-export function statusOf(state: LiveState): Status {
-  if (state === 'preparing') return 'queued';
+/**
+ * The status for callers. A run that is being prepared runs if it outlives its
+ * server, and is queued if it does not.
+ */
+export function statusOf(state: LiveState, record: Heritable = {}): Status {
+  if (state === 'orphaned') return 'running';
+  if (state === 'preparing') return isHeritable(record) ? 'running' : 'queued';
   return isOverIn(state) ? 'ended' : state;
 }
 
@@ -66,16 +78,12 @@ export function settlingMs(
 }
 
 export function liveStateOf(
-  record: Pick<RunRecord, 'owner'>,
+  record: Pick<RunRecord, 'owner'> & Heritable,
   directory: string,
   processes: Pick<Processes, 'self' | 'liveness'>
 ): LiveState {
   const claim = claimOf(directory, record.owner.place);
-  if (!claim) {
-    if (!isAlive(record.owner, directory, processes)) return 'lost';
-    if (!isStarting(directory)) return 'queued';
-    return wasLaunched(directory) ? 'running' : 'preparing';
-  }
+  if (!claim) return unclaimedStateOf(record, directory, processes);
   if (hasExited(directory)) return 'ended';
   if (claim.never) return 'lost';
   return isHeld(claim, directory, processes)
@@ -86,12 +94,70 @@ export function liveStateOf(
       : 'lost';
 }
 
+function unclaimedStateOf(
+  record: Pick<RunRecord, 'owner'> & Heritable,
+  directory: string,
+  processes: Pick<Processes, 'self' | 'liveness'>
+): LiveState {
+  const { owner } = record;
+  if (!isAlive(owner, directory, processes)) {
+    const heir = heirOf(directory, owner.place);
+    if (!heir)
+      return isHeritable(record) && isInherited(owner, directory, processes)
+        ? 'orphaned'
+        : 'lost';
+    if (!isAlive(heir, directory, processes)) return 'lost';
+  }
+  if (!isStarting(directory)) return 'queued';
+  return wasLaunched(directory) ? 'running' : 'preparing';
+}
+
+/** The part of a record that decides whether another server may start it. */
+export type Heritable = Partial<
+  Pick<
+    RunRecord,
+    'kind' | 'on_disconnect' | 'template' | 'program' | 'in_chat' | 'access'
+  >
+>;
+
+/**
+ * Whether another server has all that it takes to start a run: its record has
+ * neither a template nor the command that creates a chat.
+ */
+export function isHeritable(record: Heritable): boolean {
+  const { kind, on_disconnect, template, program, in_chat } = record;
+  return (
+    kind === 'cli' &&
+    on_disconnect === 'keep' &&
+    template === undefined &&
+    program === undefined &&
+    !in_chat
+  );
+}
+
+/** A run that no server has taken over within this time never starts. */
+const inheritanceMs = 60_000;
+
+/** Whether a server on this machine prepared the run until a moment ago. */
+function isInherited(
+  owner: ProcessIdentity,
+  directory: string,
+  { self }: Pick<Processes, 'self'>
+): boolean {
+  const since = startingSince(directory);
+  return (
+    owner.place === self.place &&
+    since !== undefined &&
+    Math.abs(Date.now() - since.getTime()) < inheritanceMs
+  );
+}
+
 /**
  * Like `liveStateOf`, for a run whose supervisor this process has started and
  * not seen end: the end of the supervisor is an event, so it is not looked at.
  */
 export function ownStateOf(
-  record: Pick<RunRecord, 'owner'>,
+  record: Pick<RunRecord, 'owner'> & Heritable,
   directory: string,
   processes: Pick<Processes, 'self' | 'liveness'>
 ): LiveState {

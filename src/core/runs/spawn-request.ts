@@ -37,6 +37,8 @@ export interface Waiting {
   createChat?: Command | undefined;
   /** Spawned by an agent, which keeps its own slot while it waits for this. */
   isAgents?: boolean | undefined;
+  /** Its server was killed while it prepared the run. */
+  isTakenOver?: boolean | undefined;
 }
 
 export interface SpawnRequest {

@@ -1,7 +1,13 @@
 import { existsSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileIn } from '../paths/paths.ts';
-import { remove, writeNew } from '../state/files/atomic-file.ts';
+import type { ProcessIdentity } from '../processes/process-identity.ts';
+import {
+  createOnce,
+  readIfExists,
+  remove,
+  writeNew
+} from '../state/files/atomic-file.ts';
 import { overwriteFile, touch } from '../state/files/own-file.ts';
 
 /** Renamed to `starting`, because a rename succeeds on a full disk. */
@@ -47,4 +53,22 @@ export function noteReady(directory: string): void {
 
 export function isReady(directory: string): boolean {
   return existsSync(fileIn(directory, 'ready'));
+}
+
+/** The server that starts a run whose own server was killed before that. */
+export function heirOf(
+  directory: string,
+  place: string
+): ProcessIdentity | undefined {
+  const text = readIfExists(fileIn(directory, 'heir'));
+  const [, pid, start = ''] = /^(\d+) (.*)\n$/.exec(text ?? '') ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), start, place };
+}
+
+/** Returns false if another server was faster. */
+export function becomeHeir(
+  directory: string,
+  { pid, start }: ProcessIdentity
+): boolean {
+  return createOnce(fileIn(directory, 'heir'), `${pid} ${start}\n`);
 }

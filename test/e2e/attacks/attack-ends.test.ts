@@ -88,7 +88,7 @@ test('attack: a git that never answers does not keep a server from ending within
   hangGit();
   const server = await startServer(workspace);
   const { data } = await server.call('spawn_shell', { prompt: 'echo ok' });
-  expect(data.status).toBe('queued');
+  expect(data.status).toBe('running');
   const began = performance.now();
   server.child.kill('SIGTERM');
   await server.exited;

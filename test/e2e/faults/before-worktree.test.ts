@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../../kit/judges/until.ts';
@@ -24,21 +24,22 @@ afterEach(async () => {
 });
 
 /** Starts an isolated agent. Its worktree takes this many seconds to create. */
-async function spawn(seconds: number): Promise<string> {
+async function spawn(seconds: number, flags: string[] = []): Promise<string> {
   workspace.write('.gitattributes', '*.slow filter=slow\n');
   workspace.write('a.slow', 'x\n');
   workspace.commit('a file that is slow to check out');
   const config = join(workspace.home, '.gitconfig');
   const filter = ['filter.slow.smudge', `sleep ${seconds}; cat`];
   gitIn(workspace.path, 'config', '-f', config, ...filter);
-  server = await startServer(workspace);
+  server = await startServer(workspace, { flags });
   const prompt = 'echo made >made.txt; echo ok';
   const input = { prompt, isolate: 'worktree' };
   const { data } = await server.call('spawn_shell', input);
-  expect(data).toMatchObject({ status: 'queued' });
   const id = String(data.agent_id);
+  const status = flags.length === 0 ? 'running' : 'queued';
+  expect(data).toMatchObject({ status });
   const { data: listed } = await server.call('list');
-  expect(listed).toMatchObject({ running: [], queued: [{ id }] });
+  expect(listed[status]).toMatchObject([{ id }]);
   return id;
 }
 
@@ -57,19 +58,23 @@ function left(): string[] {
   ];
 }
 
-test('a client that leaves does not cost an isolated agent its start', async () => {
-  const id = await spawn(1.5);
+const completed = {
+  status: 'completed',
+  files_changed: [{ path: 'made.txt' }]
+};
+
+test.each([
+  ['at once', 1.5],
+  ['with the next server, where its worktree takes longer', 6]
+])('an isolated agent whose client leaves starts %s', async (_, seconds) => {
+  const id = await spawn(seconds);
   await server.close();
   server = await startServer(workspace);
-  const result = await resultOf(id);
-  expect(result).toMatchObject({
-    status: 'completed',
-    files_changed: [{ path: 'made.txt' }]
-  });
+  expect(await resultOf(id)).toMatchObject(completed);
 });
 
-test('an agent whose worktree takes too long for a leaving client never started', async () => {
-  const id = await spawn(6);
+test('an agent that would end with its client has never started', async () => {
+  const id = await spawn(6, ['--on-disconnect', 'stop']);
   await server.close();
   server = await startServer(workspace);
   expect(await resultOf(id)).toMatchObject({
@@ -80,11 +85,36 @@ test('an agent whose worktree takes too long for a leaving client never started'
   expect(left()).toEqual([]);
 });
 
-test('a server killed while it creates a worktree leaves nothing', async () => {
-  const id = await spawn(2);
+async function killed(): Promise<void> {
   await until('git has begun', () => left().length === 2);
   server.child.kill('SIGKILL');
   await server.exited;
+}
+
+test('two servers start an isolated agent of a killed one once', async () => {
+  const id = await spawn(2);
+  await killed();
+  const [other, next] = await Promise.all([
+    startServer(workspace),
+    startServer(workspace)
+  ]);
+  server = next;
+  const results = await Promise.all(
+    [other, next].map(async (one) => {
+      await one.call('wait_for_agents', { agent_ids: [id], timeout: 60 });
+      return (await one.call('result', { agent_id: id })).data;
+    })
+  );
+  for (const result of results) expect(result).toMatchObject(completed);
+  await other.close();
+});
+
+test('an agent that no server takes over within a minute has never started, and leaves nothing', async () => {
+  const id = await spawn(2);
+  await killed();
+  const past = Date.now() / 1000 - 61;
+  const mark = join(workspace.record, 'spawns', id, 'starting');
+  utimesSync(mark, past, past);
   server = await startServer(workspace);
   expect(await resultOf(id)).toMatchObject({
     status: 'interrupted',

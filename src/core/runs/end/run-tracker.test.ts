@@ -69,7 +69,7 @@ function trackerOf(problems: unknown[], onEngine = () => undefined as unknown) {
       onEngine();
       return engine;
     },
-    isOurs: () => false,
+    starter: { hasStarted: () => false, takeOver: () => undefined },
     events: new RunEvents((problem) => problems.push(problem)),
     onProblem: (problem) => problems.push(problem)
   });

@@ -5,7 +5,7 @@ import { limitError } from '../../errors.ts';
 import { isSameProcess } from '../../processes/process-identity.ts';
 import { Throttle, withTimeout } from '../../timing.ts';
 import { corruptRun, isFull, unwritten } from '../damaged-run.ts';
-import type { Processes } from '../ports.ts';
+import type { Processes, Starts } from '../ports.ts';
 import type { Outcome, Run, RunRecord } from '../run.ts';
 import { claimOf, hasExited, noteLoss, wasClaimed } from '../run-files.ts';
 import {
@@ -34,8 +34,7 @@ import { Watchdog } from './watchdog.ts';
 
 interface TrackerDependencies extends FinalizeDependencies {
   processes: Processes;
-  /** True for a run that this process started and has not seen end. */
-  isOurs: (agentId: string) => boolean;
+  starter: Starts;
   onProblem: (problem: unknown) => void;
 }
 
@@ -119,13 +118,14 @@ export class RunTracker {
 
   /** Finalizes a run that has ended. Returns its status afterwards. */
   async refresh(record: RunRecord): Promise<Status> {
-    const { store, processes, isOurs } = this.#with;
+    const { store, processes, starter } = this.#with;
     const { agent_id: id } = record;
     if (store.hasOutcome(id)) return 'ended';
     const directory = store.directoryOf(id);
-    const stateOf = isOurs(id) ? ownStateOf : liveStateOf;
+    const stateOf = starter.hasStarted(id) ? ownStateOf : liveStateOf;
     const state = stateOf(record, directory, processes);
-    if (!isOverIn(state)) return statusOf(state);
+    if (state === 'orphaned') starter.takeOver(record);
+    if (!isOverIn(state)) return statusOf(state, record);
     if (isForItsPlace(record, directory, processes)) return 'running';
     if (this.#isUnjudged(record)) {
       if (isForOthers(record, directory, processes)) return 'running';
@@ -133,7 +133,7 @@ export class RunTracker {
     }
     await this.#finalize(record, state);
     if (store.hasOutcome(id)) return 'ended';
-    return statusOf(liveStateOf(record, directory, processes));
+    return statusOf(liveStateOf(record, directory, processes), record);
   }
 
   /** Like `refresh`, by id. Does nothing for an unknown id. */
@@ -144,8 +144,8 @@ export class RunTracker {
 
   /** True if this process will publish a run's end: callers need not poll. */
   isFollowed(agentId: string): boolean {
-    const { isOurs, store } = this.#with;
-    return isOurs(agentId) && !store.hasOutcome(agentId);
+    const { starter, store } = this.#with;
+    return starter.hasStarted(agentId) && !store.hasOutcome(agentId);
   }
 
   /** Runs that are queued or running, oldest first. */
@@ -182,12 +182,12 @@ export class RunTracker {
 
   /** Undefined for a run that seems to have ended. */
   #statusNow(record: RunRecord): Status | undefined {
-    const { store, processes, isOurs } = this.#with;
+    const { store, processes, starter } = this.#with;
     const { agent_id: id } = record;
     if (store.hasOutcome(id)) return 'ended';
-    if (isOurs(id)) return 'running';
+    if (starter.hasStarted(id)) return 'running';
     const state = liveStateOf(record, store.directoryOf(id), processes);
-    return isOverIn(state) ? undefined : statusOf(state);
+    return isOverIn(state) ? undefined : statusOf(state, record);
   }
 
   /**
@@ -200,7 +200,7 @@ export class RunTracker {
     const ms = settlingMs(directory, record.owner.place, among);
     const status = await withTimeout(this.refresh(record), ms, undefined);
     if (status) return status;
-    return statusOf(liveStateOf(record, directory, processes));
+    return statusOf(liveStateOf(record, directory, processes), record);
   }
 
   /** The reply of a running agent so far. */
@@ -255,11 +255,12 @@ export class RunTracker {
 
   /** Stops a run that is past a limit its watchdog has not enforced. */
   async #enforce(record: RunRecord): Promise<void> {
-    const { store, processes, isOurs } = this.#with;
+    const { store, processes, starter } = this.#with;
     const { agent_id: id, owner } = record;
     const directory = store.directoryOf(id);
     // This process cannot stop the run; the watchdog on its machine does.
-    if (!isOurs(id) && isUnseen(record, directory, processes)) return;
+    if (!starter.hasStarted(id) && isUnseen(record, directory, processes))
+      return;
     // Its server may have died before the start, which is no limit passed.
     if (!wasClaimed(directory)) return;
     // Only one of the servers reads the output.

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import type { Engine, EngineRequest, Failure } from '../../../plugin/plugin.ts';
+import type { Engine, Failure } from '../../../plugin/plugin.ts';
 import { warnOfOtherWriters } from '../../changes/concurrent-writers.ts';
 import { isolated } from '../../changes/own-worktree.ts';
 import type { Repositories } from '../../changes/ports.ts';
@@ -16,6 +16,7 @@ import type { Outcome, RunRecord } from '../run.ts';
 import type { RunEvents } from '../run-events.ts';
 import type { Spawned, SpawnRequest } from '../spawn-request.ts';
 import { checkAsks } from './connect-asks.ts';
+import { engineRequestOf } from './engine-request.ts';
 import { preflight } from './launch-run.ts';
 import {
   checkTexts,
@@ -101,7 +102,7 @@ export class Spawner {
       const status = starter.add({
         record,
         engine,
-        request: this.#request(record, request.prompt),
+        request: engineRequestOf(record, request.prompt, registry),
         after,
         createChat: request.createChat,
         isAgents
@@ -155,7 +156,8 @@ export class Spawner {
   ): { stdin: string; failure?: Failure } {
     const failure = request.failure ?? this.#cannotStart(engine);
     if (failure) return { stdin: '', failure };
-    const engineRequest = this.#request(record, request.prompt);
+    const { registry } = this.#with;
+    const engineRequest = engineRequestOf(record, request.prompt, registry);
     return preflight(engine, engineRequest, record, this.#with);
   }
 
@@ -202,23 +204,5 @@ export class Spawner {
       store.discard(id);
       throw storageError(error, journal.path);
     }
-  }
-
-  #request(record: RunRecord, prompt: string): EngineRequest {
-    const { baseUrl } = this.#with.registry.settingsOf(record.engine);
-    return {
-      prompt,
-      access: record.access,
-      cwd: record.cwd,
-      asRoot: process.getuid?.() === 0,
-      ...(record.ask ? { asks: true } : {}),
-      ...(record.model === null ? {} : { model: record.model }),
-      ...(record.system_prompt === null
-        ? {}
-        : { systemPrompt: record.system_prompt }),
-      ...(record.session_id === null ? {} : { sessionId: record.session_id }),
-      ...(record.new_session_id ? { newSessionId: record.new_session_id } : {}),
-      ...(baseUrl === undefined ? {} : { baseUrl })
-    };
   }
 }

@@ -1,5 +1,8 @@
+import { join } from 'node:path';
+import type { Access } from '../../../plugin/plugin.ts';
 import type { ChangeTracker } from '../../changes/change-tracker.ts';
 import { messageOf } from '../../errors.ts';
+import { readIfExists } from '../../state/files/atomic-file.ts';
 import {
   OwnSlots,
   type OwnSlotsDependencies,
@@ -7,16 +10,19 @@ import {
 } from '../admission/slots.ts';
 import { notPrepared, type RunRecord, type RunStatus } from '../run.ts';
 import { claimNeverStarts, claimOf, requestStop } from '../run-files.ts';
+import { isHeritable } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
 import { touchAlive } from '../sign-of-life.ts';
 import type { Waiting } from '../spawn-request.ts';
-import { noteReady } from '../start-marks.ts';
+import { becomeHeir, noteReady, setStarting } from '../start-marks.ts';
+import { engineRequestOf } from './engine-request.ts';
 import {
   type LaunchDependencies,
   launchRun,
   notLaunched
 } from './launch-run.ts';
+import { capped } from './new-record.ts';
 import { RunQueue } from './run-queue.ts';
 
 const droppedWithUs = { why: 'disconnect' as const };
@@ -35,6 +41,7 @@ const noSlot = `its turn came, and no slot was free for ${patienceMs / 1000} s: 
 interface StarterDependencies extends LaunchDependencies, OwnSlotsDependencies {
   store: RunStore;
   changeTracker: ChangeTracker;
+  settings: LaunchDependencies['settings'] & { maxAccess: Access };
   onProblem: (problem: unknown) => void;
 }
 
@@ -74,7 +81,26 @@ export class RunStarter {
     if (this.slots.has(id)) this.#start(waiting);
     else this.#queue.add(waiting);
     this.pump();
-    return this.hasStarted(id) ? 'running' : 'queued';
+    if (this.hasStarted(id)) return 'running';
+    const isPrepared = this.slots.has(id) && isHeritable(waiting.record);
+    return isPrepared ? 'running' : 'queued';
+  }
+
+  /**
+   * Queues a run whose server was killed while it prepared it, unless another
+   * server has done so.
+   */
+  takeOver(record: RunRecord): void {
+    const { registry, processes, settings } = this.#with;
+    const directory = this.#directoryOf(record);
+    const engine = registry.find(record.engine);
+    const prompt = readIfExists(join(directory, 'prompt.txt'));
+    if (this.#closed || engine?.kind !== 'cli' || prompt === undefined) return;
+    if (capped(record.access, settings.maxAccess) !== record.access) return;
+    if (!becomeHeir(directory, processes.self)) return;
+    setStarting(directory, false);
+    const request = engineRequestOf(record, prompt, registry);
+    this.add({ record, engine, request, after: [], isTakenOver: true });
   }
 
   /** Starts as many queued runs as there are free slots. */
@@ -166,11 +192,14 @@ export class RunStarter {
   }
 
   /**
-   * Resolves once a run that has a slot is launched or discarded. Undefined for
-   * any other run, and for one that is launched.
+   * Resolves once a run that would end with this server is launched or
+   * discarded. Undefined for any other run, and for one that is launched.
    */
   preparing(agentId: string): Promise<void> | undefined {
-    return this.#preparing.get(agentId);
+    const record = this.slots.records().find((one) => one.agent_id === agentId);
+    return record && isHeritable(record)
+      ? undefined
+      : this.#preparing.get(agentId);
   }
 
   /** Resolves once each run with a slot is launched or discarded. */
@@ -212,6 +241,8 @@ export class RunStarter {
       (error: unknown) => {
         this.#unlaunched.delete(id);
         const directory = this.#directoryOf(record);
+        // Another server takes it over.
+        if (this.#closed && isHeritable(record) && !waiting.isTakenOver) return;
         if (this.#closed) requestStop(directory, droppedWithUs);
         notLaunched(directory, error, notPrepared);
         return this.#over(record);
@@ -225,7 +256,12 @@ export class RunStarter {
 
   /** Undefined when nothing has to be done before the start. */
   #prepare(waiting: Waiting): Promise<Waiting> | undefined {
-    const ready = this.#with.changeTracker.prepare(waiting.record);
+    const { changeTracker } = this.#with;
+    const ready = waiting.isTakenOver
+      ? changeTracker
+          .clear(waiting.record)
+          .then(() => changeTracker.prepare(waiting.record))
+      : changeTracker.prepare(waiting.record);
     if (!waiting.createChat) return ready?.then(() => waiting);
     const { record } = waiting;
     const isWanted = () =>
