@@ -16,7 +16,7 @@ import {
 } from './run-state.ts';
 import { RunStore } from './run-store.ts';
 import { giveUp } from './sign-of-life.ts';
-import { setStarting } from './start-marks.ts';
+import { becomeHeir, setStarting } from './start-marks.ts';
 
 const processes = createProcesses('dist');
 const { pid, start, place } = processes.self;
@@ -62,7 +62,8 @@ function shift(name: string, seconds: number): void {
 
 describe('a run without a claim', () => {
   test('is queued while its server lives, also with a slot, and runs once it is launched', () => {
-    const status = () => [state(), statusOf(state())];
+    record.on_disconnect = 'stop';
+    const status = () => [state(), statusOf(state(), record)];
     expect(status()).toEqual(['queued', 'queued']);
     setStarting(directory, true);
     expect(status()).toEqual(['preparing', 'queued']);
@@ -71,22 +72,64 @@ describe('a run without a claim', () => {
   });
 
   test.each([
-    ['has ended', async () => deadHolder()],
-    ['had a pid that was used again', async () => ({ pid, start: '1', place })],
+    ['has ended', 'orphaned', async () => deadHolder()],
+    [
+      'had a pid that was used again',
+      'orphaned',
+      async () => ({ pid, start: '1', place })
+    ],
     [
       'ended with an earlier boot',
+      'lost',
       async () => ({ pid, start, place: earlierBoot })
     ]
   ])(
-    'is lost if its server %s, even if its start is announced',
-    async (_, owner) => {
+    'is lost if its server %s, and %s if it was preparing its start',
+    async (_, then, owner) => {
       record = spawned(await owner(), 'bbbbbbbb');
       directory = store.directoryOf('bbbbbbbb');
       expect(state()).toBe('lost');
       setStarting(directory, true);
-      expect(state()).toBe('lost');
+      expect(state()).toBe(then);
     }
   );
+
+  describe('whose server was killed while it prepared it', () => {
+    beforeEach(async () => {
+      record = spawned(await deadHolder(), 'bbbbbbbb');
+      directory = store.directoryOf('bbbbbbbb');
+      setStarting(directory, true);
+    });
+
+    test('runs, and is lost when nobody has taken it over within a minute', () => {
+      expect(statusOf(state(), record)).toBe('running');
+      shift('starting', -61);
+      expect(state()).toBe('lost');
+    });
+
+    test.each([
+      { on_disconnect: 'stop' as const },
+      { template: 'mine' },
+      { program: '/bin/mine' },
+      { in_chat: true as const }
+    ])('is lost if it has %o', (more) => {
+      Object.assign(record, more);
+      expect(state()).toBe('lost');
+    });
+
+    test('is taken over once, and lost with its heir', async () => {
+      expect(becomeHeir(directory, processes.self)).toBe(true);
+      expect(becomeHeir(directory, await deadHolder())).toBe(false);
+      expect(state()).toBe('preparing');
+      setStarting(directory, false);
+      expect(state()).toBe('queued');
+    });
+
+    test('is lost if its heir was killed, too', async () => {
+      becomeHeir(directory, await deadHolder());
+      expect(state()).toBe('lost');
+    });
+  });
 
   test('of a server on another machine is queued while it gives signs of life', () => {
     expect(liveStateOf(ownedIn(otherMachine), directory, processes)).toBe(

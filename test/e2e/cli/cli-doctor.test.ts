@@ -217,7 +217,7 @@ test('every command explains itself with examples', async () => {
     name === undefined || name === 'help' ? [] : [name]
   );
   expect(commands).toEqual(
-    'run continue ask list result diff apply wait watch asks answer cancel notify statusline log report clean record init trust doctor engines roles config completion mcp council'.split(
+    'run continue ask list result diff apply wait watch web asks answer cancel notify statusline log report clean record init trust doctor engines roles config completion mcp council'.split(
       ' '
     )
   );

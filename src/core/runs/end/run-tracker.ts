@@ -199,8 +199,8 @@ export class RunTracker {
     const directory = store.directoryOf(record.agent_id);
     const ms = settlingMs(directory, record.owner.place, among);
     const status = await withTimeout(this.refresh(record), ms, undefined);
-    if (status) return status;
-    return statusOf(liveStateOf(record, directory, processes), record);
+    const now = () => liveStateOf(record, directory, processes);
+    return status ?? statusOf(now(), record);
   }
 
   /** The reply of a running agent so far. */
@@ -236,9 +236,8 @@ export class RunTracker {
     }
     const outcome = store.hasOutcome(id) ? store.outcomeOf(id) : undefined;
     if (outcome) {
-      const isOurs = this.#finalizing.has(id);
       if (
-        !isOurs &&
+        !this.#finalizing.has(id) &&
         !isBeingFinalized(outcome, store.directoryOf(id), processes)
       )
         await completeEnd(record, outcome, this.#with);

@@ -175,7 +175,7 @@ test('an agent that is canceled while its worktree is made never starts, and lea
   expect(gitIn(workspace.path, 'branch', '--list', 'troupe/*')).toBe('');
   const next = await spawned('touch next');
   await until('the next one', () => stage.hasRun('next'));
-  expect([next.status, claim(id)?.never]).toEqual(['queued', true]);
+  expect([next.status, claim(id)?.never]).toEqual(['running', true]);
 });
 
 describe('the end of an agent on request', () => {
