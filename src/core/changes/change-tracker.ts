@@ -99,8 +99,14 @@ export class ChangeTracker {
    * what the killed server had prepared in part.
    */
   async clear(record: RunRecord): Promise<void> {
-    await settleCreation(record, this.#with);
-    await removeSnapshot(this.#with.store.directoryOf(record.agent_id));
+    const directory = this.#with.store.directoryOf(record.agent_id);
+    const renewal = setInterval(() => touchStarting(directory), renewMs);
+    try {
+      await settleCreation(record, this.#with);
+      await removeSnapshot(directory);
+    } finally {
+      clearInterval(renewal);
+    }
   }
 
   /**

@@ -11,14 +11,16 @@ import {
   recordWith
 } from '../../../../test/kit/servers/run-facts.ts';
 import { gitIn } from '../../../../test/kit/workspaces/git-workspace.ts';
+import { deadHolder } from '../../../../test/kit/workspaces/lock-files.ts';
 import {
   createSpawnStage,
   type SpawnStage
 } from '../../../../test/kit/workspaces/spawn-stage.ts';
 import { cancelRun } from '../end/stopper.ts';
+import type { RunRecord } from '../run.ts';
 import { claimOf, endedWith, stopRequestOf } from '../run-files.ts';
 import type { SpawnRequest } from '../spawn-request.ts';
-import { isStarting } from '../start-marks.ts';
+import { isStarting, setStarting } from '../start-marks.ts';
 import { disconnectQueued } from './starter.ts';
 
 vi.mock('node:fs', async () => {
@@ -176,6 +178,55 @@ test('an agent that is canceled while its worktree is made never starts, and lea
   const next = await spawned('touch next');
   await until('the next one', () => stage.hasRun('next'));
   expect([next.status, claim(id)?.never]).toEqual(['running', true]);
+});
+
+describe('an agent whose server was killed while it prepared it', () => {
+  /** Files of such an agent, and of its parent. */
+  async function orphan(changes: Partial<RunRecord> = {}): Promise<RunRecord> {
+    const { store, workspace } = stage;
+    const owner = await deadHolder();
+    const [agent_id, engine, cwd] = ['bbbbbbbb', 'shell', workspace.path];
+    const record = recordWith({ agent_id, engine, cwd, owner, ...changes });
+    store.create(record, 'touch ran', 'touch ran');
+    setStarting(store.directoryOf(agent_id), true);
+    return record;
+  }
+
+  function parent(): string {
+    const { store, processes } = stage;
+    const agent_id = 'aaaaaaaa';
+    const owner = processes.self;
+    store.create(recordWith({ agent_id, owner }), 'x', 'x');
+    return agent_id;
+  }
+
+  test('is started by another, once', async () => {
+    stage = await createSpawnStage();
+    const record = await orphan({ parent: parent() });
+    stage.starter.takeOver(record);
+    stage.starter.takeOver(record);
+    expect(stage.starter.own()).toHaveLength(1);
+    await until('it has run', () => stage.hasRun('ran'));
+  });
+
+  test('never starts once its parent has ended', async () => {
+    stage = await createSpawnStage();
+    const record = await orphan({ parent: parent() });
+    stage.store.end('aaaaaaaa', outcomeWith());
+    stage.starter.takeOver(record);
+    expect(claim('bbbbbbbb')?.never).toBe(true);
+    expect(stage.starter.own()).toEqual([]);
+  });
+
+  test.each([{ access: 'full' as const }, { engine: 'none' }])(
+    'is left to others by a server that has no %o',
+    async (changes) => {
+      stage = await createSpawnStage({ config: { maxAccess: 'read' } });
+      stage.starter.takeOver(await orphan({ access: 'read', ...changes }));
+      expect(claim('bbbbbbbb')).toBeUndefined();
+      expect(stage.starter.own()).toEqual([]);
+    }
+  );
 });
 
 describe('the end of an agent on request', () => {

@@ -91,12 +91,18 @@ export class RunStarter {
    * server has done so.
    */
   takeOver(record: RunRecord): void {
-    const { registry, processes, settings } = this.#with;
+    const { registry, processes, settings, store } = this.#with;
+    const { parent } = record;
     const directory = this.#directoryOf(record);
     const engine = registry.find(record.engine);
     const prompt = readIfExists(join(directory, 'prompt.txt'));
     if (this.#closed || engine?.kind !== 'cli' || prompt === undefined) return;
     if (capped(record.access, settings.maxAccess) !== record.access) return;
+    // An agent's agents end with it.
+    if (parent !== null && (!store.has(parent) || store.hasOutcome(parent))) {
+      claimNeverStarts(directory);
+      return;
+    }
     if (!becomeHeir(directory, processes.self)) return;
     setStarting(directory, false);
     const request = engineRequestOf(record, prompt, registry);
