@@ -4,7 +4,6 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +12,7 @@ import { pathsOf } from '../../../src/core/paths/paths.ts';
 import { until } from '../../kit/judges/until.ts';
 import { runCommand } from '../../kit/servers/command-line.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
+import { removeBusy } from '../../kit/workspaces/remove-busy.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
@@ -140,7 +140,7 @@ describe('views', () => {
     await isBack('IAC.md', id);
     await isBack(page, 'hello');
     for (const gone of ['', 'IAC.md', 'CONTEXT.md', 'agents', page]) {
-      rmSync(inLogs(gone), { recursive: true, maxRetries: 9 });
+      removeBusy(inLogs(gone));
       await isBack('IAC.md', id);
       await isBack('CONTEXT.md', 'No active agents');
       await isBack(page, 'hello');
@@ -159,7 +159,7 @@ describe('views', () => {
     await isBack(archive, first.id);
     await isBack('IAC.md', second.id);
     for (const gone of ['archive', archive, '']) {
-      rmSync(inLogs(gone), { recursive: true, maxRetries: 9 });
+      removeBusy(inLogs(gone));
       await isBack(archive, first.id);
       await isBack('IAC.md', second.id);
     }
@@ -170,7 +170,7 @@ describe('views', () => {
     const { id } = await ranAgent(server, 'say hello');
     await server.close();
     for (const gone of ['', join('agents', `${id}.md`)]) {
-      rmSync(inLogs(gone), { recursive: true, maxRetries: 9 });
+      removeBusy(inLogs(gone));
       await runCommand(workspace, ['list']);
       expect(textOf(inLogs('IAC.md'))).toContain(id);
       expect(textOf(inLogs('agents', `${id}.md`))).toContain('hello');

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
@@ -6,6 +6,7 @@ import { addGateAgent, saidAnswer } from '../../kit/agents/gate-agent.ts';
 import { until } from '../../kit/judges/until.ts';
 import { startCommand } from '../../kit/servers/command-line.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
+import { removeBusy } from '../../kit/workspaces/remove-busy.ts';
 import { agentsAlive } from '../../kit/workspaces/step-workspace.ts';
 import {
   createTempWorkspace,
@@ -47,8 +48,7 @@ async function spawned(server: McpClient): Promise<string> {
   return id;
 }
 
-const remove = (path: string) =>
-  rmSync(path, { recursive: true, maxRetries: 9 });
+const remove = (path: string) => removeBusy(path);
 
 describe('the record is removed under a live server:', () => {
   test('its agents are ended and named, and a wait calls them lost', async () => {
