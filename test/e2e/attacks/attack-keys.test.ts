@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { processEnvironments } from '../../../src/adapters/child-process/process-table.ts';
+import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { processesOf } from '../../kit/agents/probe-agent.ts';
 import { standIn } from '../../kit/agents/stand-in.ts';
 import { until } from '../../kit/judges/until.ts';
@@ -106,8 +106,8 @@ test('passEnv reaches workers, and no file shows its value', async () => {
   });
   await server.call('wait_for_agents', { agent_ids: [said.data.agent_id] });
   const iac = await until('the entry', () => {
-    const text = readFileSync(join(workspace.path, 'logs/IAC.md'), 'utf8');
-    return text.includes('**Done**') ? text : undefined;
+    const text = readIfExists(join(workspace.path, 'logs/IAC.md'));
+    return text?.includes('**Done**') ? text : undefined;
   });
   expect(iac).toContain('the key is [redacted]');
   expect(iac).not.toContain(gateway);

@@ -94,8 +94,9 @@ test('an engine has its part of the places, over all servers, and holds up no ot
   const spawned = await Promise.all(
     letters.flatMap(([letter, server]) =>
       Array.from({ length: 8 }, (_, index) => [
-        spawn(server, `step-${letter}${index}`, 0.3),
-        spawn(server, `other-${letter}${index}`, 0.15)
+        // Long enough to meet on a machine that is slow to start them.
+        spawn(server, `step-${letter}${index}`, 0.6),
+        spawn(server, `other-${letter}${index}`, 0.4)
       ]).flat()
     )
   );

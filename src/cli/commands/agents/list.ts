@@ -47,9 +47,9 @@ export function addList(program: Command): void {
 
 async function list(host: Host, { limit, json }: ListFlags): Promise<number> {
   const { replaced } = host.registry;
-  const all = await host.tracker.active();
-  const active = all.map((run) => withAsking(run, host));
-  const ended = await endedLast(host, limit);
+  const standing = await host.tracker.standing();
+  const active = standing.active.map((run) => withAsking(run, host));
+  const ended = await endedLast(host, limit, standing.over);
   const workers = listedWorkers(host, limit);
   const doing: Doing = new Map(
     active.map((run) => [run, host.tracker.lastWords(run.record)])
@@ -83,9 +83,16 @@ const nothingYet =
 
 const nobodyAtWork = 'No agent is running. --limit shows those that ended.';
 
-/** The agents that ended last, newest first. */
-async function endedLast(host: Host, limit: number): Promise<Run[]> {
-  const ids = host.recent(limit);
+/**
+ * The agents that ended last, newest first.
+ * @param over ids of those whose end may not be recorded yet
+ */
+async function endedLast(
+  host: Host,
+  limit: number,
+  over: string[]
+): Promise<Run[]> {
+  const ids = host.recent(limit, over);
   const runs: Run[] = [];
   for (const id of ids.reverse()) {
     const run = await unlessCorrupt(host.tracker.run(id), ({ message, hint }) =>
