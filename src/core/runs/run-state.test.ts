@@ -101,7 +101,7 @@ describe('a run without a claim', () => {
       setStarting(directory, true);
     });
 
-    test('runs, and is lost when nobody has taken it over within a minute', () => {
+    test('runs, and is lost when no server has taken it over within a minute', () => {
       expect(statusOf(state(), record)).toBe('running');
       shift('starting', -61);
       expect(state()).toBe('lost');

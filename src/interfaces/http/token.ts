@@ -50,10 +50,12 @@ export function tokenFor(file: string, custom: string | undefined): Token {
 /** Returns a check of an Authorization header that takes constant time. */
 export function tokenCheck({ value }: Token): (header?: string) => boolean {
   const right = digest(value);
-  return (header = '') => {
-    const [, sent = ''] = /^Bearer +(\S+)$/i.exec(header) ?? [];
-    return timingSafeEqual(digest(sent), right);
-  };
+  return (header) => timingSafeEqual(digest(bearerOf(header)), right);
+}
+
+/** The token of an Authorization header; empty without one. */
+export function bearerOf(header = ''): string {
+  return /^Bearer +(\S+)$/i.exec(header)?.[1] ?? '';
 }
 
 function digest(text: string): Buffer {

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { bearerOf } from '../http/token.ts';
 
 /** `look`: reads only; `act`: may also answer, cancel and continue. */
 export type Scope = 'look' | 'act';
@@ -47,9 +48,8 @@ export class Logins {
   }
 
   /** The scope of an Authorization header; undefined without a valid token. */
-  scopeOf(header = ''): Scope | undefined {
-    const [, token = ''] = /^Bearer +(\S+)$/i.exec(header) ?? [];
-    return this.#tokens.get(digest(token));
+  scopeOf(header?: string): Scope | undefined {
+    return this.#tokens.get(digest(bearerOf(header)));
   }
 }
 

@@ -271,7 +271,7 @@ function wrongMethod(allow: string): Fault {
   );
 }
 
-function isWildcard(host: string): boolean {
+export function isWildcard(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 

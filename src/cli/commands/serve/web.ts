@@ -14,6 +14,7 @@ import { liveUntilSignal } from '../../../interfaces/mcp/server/lifecycle.ts';
 import { readDoorFile } from '../../../interfaces/web/door-file.ts';
 import { codeSeconds, type Scope } from '../../../interfaces/web/logins.ts';
 import {
+  isWildcard,
   linkTo,
   serveWeb,
   type WebServer
@@ -144,7 +145,7 @@ async function runningLink(
       'Use --link look.'
     );
   const { host, port, secret } = door;
-  const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const reached = isWildcard(host) ? '127.0.0.1' : host;
   try {
     const answer = await fetch(
       new URL('/web/link', linkTo({ host: reached, port }, '')),

@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path';
-import type { Failure } from '../../../plugin/plugin.ts';
+import type { Engine, Failure } from '../../../plugin/plugin.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
 import { HostError } from '../../errors.ts';
 import type { Paths } from '../../paths/paths.ts';
@@ -54,9 +54,8 @@ export async function continueRun(
   const engine = registry.get(run.record.engine);
   const repeated = await spawner.repeated(requestId);
   if (repeated) return repeated;
-  const resumes = engine.kind !== 'cli' || engine.resumes === true;
   const sessionId = run.outcome?.session_id;
-  if (!resumes || (run.outcome && typeof sessionId !== 'string'))
+  if (!hasSessions(engine) || (run.outcome && typeof sessionId !== 'string'))
     throw noSession(agentId, run.record.label);
   // Checked before the reservation, because an error would leave it behind.
   const cwd = currentPathOf(run.record.cwd, paths);
@@ -94,6 +93,11 @@ export async function continueRun(
       releaseTurn(engine.name, sessionId, id, store);
     throw error;
   });
+}
+
+/** Whether agents of an engine can be continued. */
+export function hasSessions(engine: Engine): boolean {
+  return engine.kind !== 'cli' || engine.resumes === true;
 }
 
 /**

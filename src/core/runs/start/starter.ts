@@ -202,10 +202,10 @@ export class RunStarter {
    * discarded. Undefined for any other run, and for one that is launched.
    */
   preparing(agentId: string): Promise<void> | undefined {
+    const preparing = this.#preparing.get(agentId);
+    if (!preparing) return undefined;
     const record = this.slots.records().find((one) => one.agent_id === agentId);
-    return record && isHeritable(record)
-      ? undefined
-      : this.#preparing.get(agentId);
+    return record && isHeritable(record) ? undefined : preparing;
   }
 
   /** Resolves once each run with a slot is launched or discarded. */
@@ -263,13 +263,12 @@ export class RunStarter {
   /** Undefined when nothing has to be done before the start. */
   #prepare(waiting: Waiting): Promise<Waiting> | undefined {
     const { changeTracker } = this.#with;
-    const ready = waiting.isTakenOver
-      ? changeTracker
-          .clear(waiting.record)
-          .then(() => changeTracker.prepare(waiting.record))
-      : changeTracker.prepare(waiting.record);
-    if (!waiting.createChat) return ready?.then(() => waiting);
     const { record } = waiting;
+    const prepare = () => changeTracker.prepare(record);
+    const ready = waiting.isTakenOver
+      ? changeTracker.clear(record).then(prepare)
+      : prepare();
+    if (!waiting.createChat) return ready?.then(() => waiting);
     const isWanted = () =>
       performance.now() < this.#chatsUntil && !this.#isCanceled(record);
     return (ready ?? Promise.resolve()).then(() =>

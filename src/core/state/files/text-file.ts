@@ -253,7 +253,7 @@ export class TextLength {
  * Removes a last character that may be incomplete. The next read starts at its
  * first byte, so the decoded text is the same.
  */
-function beforeLastLead(bytes: Buffer): Buffer {
+export function beforeLastLead(bytes: Buffer): Buffer {
   for (let back = 1; back <= Math.min(3, bytes.length); back += 1)
     if ((bytes[bytes.length - back] ?? 0) >= 0xc0)
       return bytes.subarray(0, -back);

@@ -4,7 +4,10 @@ import { changesOf, patchOf } from '../../../core/changes/change-file.ts';
 import type { Outcome, Run } from '../../../core/runs/run.ts';
 import { ownFile } from '../../../core/runs/run-files.ts';
 import { noteRead, wasRead } from '../../../core/runs/run-store.ts';
-import { unknownAgent } from '../../../core/runs/start/continue-run.ts';
+import {
+  hasSessions,
+  unknownAgent
+} from '../../../core/runs/start/continue-run.ts';
 import { sizeOf } from '../../../core/state/files/text-file.ts';
 import { shortName, terminalLine, visibleText } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
@@ -124,8 +127,7 @@ function whyNoContinue({ registry }: Host, { record, outcome, status }: Run) {
   const engine = registry.all().find(({ name }) => name === record.engine);
   if (!engine) return `The engine ${record.engine} is not configured.`;
   if (record.template !== undefined) return 'It came from a template.';
-  const resumes = engine.kind !== 'cli' || engine.resumes === true;
-  if (!resumes || outcome.session_id === null)
+  if (!hasSessions(engine) || outcome.session_id === null)
     return 'It left no session to continue.';
   return null;
 }

@@ -4,6 +4,7 @@ import {
   openRegular,
   ownReadFlags
 } from '../../../core/state/files/regular-file.ts';
+import { beforeLastLead } from '../../../core/state/files/text-file.ts';
 import { plainText, visibleText } from '../../../core/text.ts';
 
 /** A part of a file as text. Offsets are bytes, so that each part is cheap. */
@@ -46,7 +47,7 @@ export function readPart(
     const read = block.subarray(0, count);
     const start = offset < 0 && from > 0 ? firstCharacter(read) : 0;
     const isEnd = from + count >= size;
-    const end = isEnd ? count : lastCharacter(read);
+    const end = isEnd ? count : beforeLastLead(read).length;
     return {
       text: visibleText(plainText(read.toString('utf8', start, end))),
       offset: from + start,
@@ -64,11 +65,4 @@ function firstCharacter(bytes: Buffer): number {
     .subarray(0, characterBytes)
     .findIndex((byte) => (byte & 0xc0) !== 0x80);
   return Math.max(0, start);
-}
-
-/** The end of the last whole character. */
-function lastCharacter(bytes: Buffer): number {
-  for (let back = 1; back < characterBytes; back += 1)
-    if ((bytes[bytes.length - back] ?? 0) >= 0xc0) return bytes.length - back;
-  return bytes.length;
 }

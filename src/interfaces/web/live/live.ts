@@ -13,7 +13,7 @@ const refreshMs = 1000;
 /** While a page looks, limits and ends of agents are attended to. */
 const attendMs = 5000;
 
-/** What a stream tells a page, by topic. */
+/** What a stream sends to a page, by topic. */
 export type Changes = Record<string, unknown>;
 
 interface Reader {
