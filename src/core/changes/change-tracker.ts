@@ -7,7 +7,6 @@ import { claimOf, exitedAt, startedAt } from '../runs/run-files.ts';
 import { touchStarting } from '../runs/start-marks.ts';
 import { remove, temporaryName } from '../state/files/atomic-file.ts';
 import { ensureDirectory } from '../state/files/directories.ts';
-import { withTimeout } from '../timing.ts';
 import { attributeChanges, attributionNote } from './attribution.ts';
 import {
   awaitComparison,
@@ -28,8 +27,6 @@ import {
   createBelow,
   enterWorktree,
   isDeleted,
-  removeUnused,
-  restoreWorktree,
   reuseWorktree,
   settleCreation
 } from './own-worktree.ts';
@@ -41,6 +38,7 @@ import {
   snapshotAt
 } from './snapshot-folder.ts';
 import { ComparisonTime, TimeLimit } from './time-limit.ts';
+import { WorktreeRemoval } from './worktree-removal.ts';
 
 interface ChangeTrackerDependencies extends ConcurrentWritersDependencies {
   workspace: string;
@@ -51,9 +49,6 @@ interface ChangeTrackerDependencies extends ConcurrentWritersDependencies {
 /** Limit of the files in `changes.json` and in an answer. */
 const mostFiles = 100;
 const worktreeMs = 60_000;
-const removalMs = 4000;
-/** How long an end waits for the creation that a killed server has left. */
-const settlingMs = 500;
 /** Time limit for reading the output of one agent. */
 const readMs = 1000;
 /** Interval at which an agent's slot is renewed during its preparation. */
@@ -76,9 +71,11 @@ export class ChangeTracker {
   /** Directory → `performance.now()` when git was last too slow there. */
   readonly #slow = new Map<string, number>();
   readonly #time = new ComparisonTime();
+  readonly #removal: WorktreeRemoval;
 
   constructor(dependencies: ChangeTrackerDependencies) {
     this.#with = dependencies;
+    this.#removal = new WorktreeRemoval(dependencies, this.#limits);
   }
 
   /**
@@ -100,12 +97,15 @@ export class ChangeTracker {
    */
   async clear(record: RunRecord): Promise<void> {
     const directory = this.#with.store.directoryOf(record.agent_id);
+    const { agent_id: id } = record;
     const renewal = setInterval(() => touchStarting(directory), renewMs);
+    this.#removal.creating.add(id);
     try {
       await settleCreation(record, this.#with);
       await removeSnapshot(directory);
     } finally {
       clearInterval(renewal);
+      this.#removal.creating.delete(id);
     }
   }
 
@@ -121,7 +121,8 @@ export class ChangeTracker {
     record: RunRecord,
     entering: Promise<void> | undefined
   ): Promise<void> {
-    const directory = this.#with.store.directoryOf(record.agent_id);
+    const { agent_id: id } = record;
+    const directory = this.#with.store.directoryOf(id);
     const cancellation = new AbortController();
     // Keeps the agent's slot, however long git takes.
     const renewal = setInterval(() => {
@@ -129,23 +130,31 @@ export class ChangeTracker {
       if (claimOf(directory, record.owner.place))
         cancellation.abort(new Error('it was canceled'));
     }, renewMs);
+    this.#removal.creating.add(id);
     try {
       await entering;
-      if (record.worktree) await this.#addWorktree(record, record.worktree);
+      if (record.worktree)
+        await this.#addWorktree(record, record.worktree, cancellation.signal);
       await this.#takeSnapshot(record, directory, cancellation.signal);
     } finally {
       clearInterval(renewal);
+      this.#removal.creating.delete(id);
     }
   }
 
-  async #addWorktree(record: RunRecord, worktree: Worktree): Promise<void> {
+  async #addWorktree(
+    record: RunRecord,
+    worktree: Worktree,
+    cancelSignal: AbortSignal
+  ): Promise<void> {
     ensureDirectory(join(worktree.path, '..'));
     const { repositories } = this.#with;
+    const add = async (signal: AbortSignal) => {
+      await reuseWorktree(record, this.#with);
+      await repositories.addWorktree(worktree, signal);
+    };
     await this.#worktreeLimits
-      .within(worktreeMs, async (signal) => {
-        await reuseWorktree(record, this.#with);
-        await repositories.addWorktree(worktree, signal);
-      })
+      .within(worktreeMs, add, cancelSignal)
       .catch((error: unknown) => {
         throw new Error(`there is no worktree for it: ${messageOf(error)}`);
       });
@@ -208,39 +217,18 @@ export class ChangeTracker {
   /** Called for an agent that never started: removes snapshot and worktree. */
   async discard(record: RunRecord): Promise<void> {
     await removeSnapshot(this.#with.store.directoryOf(record.agent_id));
-    await this.#removeWorktree(record);
+    await this.#removal.remove(record);
   }
 
   /**
-   * Called after this process has recorded an end: removes the agent's
-   * worktree if nothing was written in it. If this process is killed first, the
-   * worktree stays.
+   * Called after an end is recorded: removes the agent's worktree if nothing
+   * was written in it. Returns false if it has to be called again, by any
+   * process: the worktree of an agent that never started is still being made.
+   * @param isFirst true in the process that recorded the end. If that is killed
+   *   first, the worktree of an agent that has run stays.
    */
-  async leave(record: RunRecord): Promise<void> {
-    if (!record.worktree) return;
-    const { store, processes } = this.#with;
-    const directory = store.directoryOf(record.agent_id);
-    const claim = claimOf(directory, record.owner.place);
-    if (claim && !claim.never) {
-      if (changesOf(directory)?.total === 0) await this.#removeWorktree(record);
-      return;
-    }
-    // A living owner may still create the worktree, and then removes it.
-    if (processes.liveness(record.owner) !== 'dead') return;
-    const removal = settleCreation(record, this.#with).then(() =>
-      this.#removeWorktree(record)
-    );
-    // An orphaned git may take longer, which must not delay the end.
-    await withTimeout(removal, settlingMs, undefined);
-  }
-
-  /**
-   * Called after a killed process has recorded the end: restores the worktree
-   * if that process had set it aside for removal.
-   */
-  async finish({ worktree }: RunRecord): Promise<void> {
-    if (!worktree) return;
-    await restoreWorktree(worktree, this.#with).catch(() => undefined);
+  leave(record: RunRecord, isFirst: boolean): Promise<boolean> {
+    return this.#removal.leave(record, isFirst);
   }
 
   /**
@@ -315,15 +303,6 @@ export class ChangeTracker {
       // A damaged record of another workspace does not affect this run.
       return here;
     }
-  }
-
-  async #removeWorktree(record: RunRecord): Promise<void> {
-    const { worktree } = record;
-    if (!worktree) return;
-    const removal = (signal: AbortSignal) =>
-      removeUnused(record, worktree, this.#with, signal);
-    // A worktree that cannot be removed stays.
-    await this.#limits.within(removalMs, removal).catch(() => undefined);
   }
 
   #viewOf({ cwd, worktree }: RunRecord, directory: string): View {

@@ -78,7 +78,7 @@ interface WorktreeDependencies {
   processes: Processes;
 }
 
-interface RemovalDependencies extends WorktreeDependencies {
+export interface RemovalDependencies extends WorktreeDependencies {
   workers: () => (Pick<RunRecord, 'cwd'> & { isOver: boolean })[];
 }
 

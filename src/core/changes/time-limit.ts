@@ -42,6 +42,11 @@ export class TimeLimit {
       abortAfter(controller, milliseconds).unref();
   }
 
+  /** Whether this process is ending. */
+  get isShortened(): boolean {
+    return this.#most !== Number.POSITIVE_INFINITY;
+  }
+
   static isPassed(error: unknown): boolean {
     return error instanceof Passed;
   }

@@ -107,7 +107,7 @@ export interface OwnRuns {
 export interface Starts {
   /** True from the launch of a run until this process has seen it end. */
   hasStarted(agentId: string): boolean;
-  /** Starts a run whose server was killed while it prepared it. */
+  /** Starts a run whose server was killed while it prepared it, if it may. */
   takeOver(record: RunRecord): void;
 }
 

@@ -16,7 +16,7 @@ import {
 } from './run-state.ts';
 import { RunStore } from './run-store.ts';
 import { giveUp } from './sign-of-life.ts';
-import { becomeHeir, setStarting } from './start-marks.ts';
+import { becomeHeir, heirOf, setStarting } from './start-marks.ts';
 
 const processes = createProcesses('dist');
 const { pid, start, place } = processes.self;
@@ -101,8 +101,9 @@ describe('a run without a claim', () => {
       setStarting(directory, true);
     });
 
-    test('runs, and is lost when no server has taken it over within a minute', () => {
-      expect(statusOf(state(), record)).toBe('running');
+    test('is queued, and lost when no server has taken it over within a minute', () => {
+      expect(state()).toBe('orphaned');
+      expect(statusOf(state(), record)).toBe('queued');
       shift('starting', -61);
       expect(state()).toBe('lost');
     });
@@ -117,16 +118,39 @@ describe('a run without a claim', () => {
       expect(state()).toBe('lost');
     });
 
-    test('is taken over once, and lost with its heir', async () => {
-      expect(becomeHeir(directory, processes.self)).toBe(true);
-      expect(becomeHeir(directory, await deadHolder())).toBe(false);
+    test('is taken over once', async () => {
+      expect(becomeHeir(directory, processes.self, undefined)).toBe(true);
+      expect(becomeHeir(directory, await deadHolder(), undefined)).toBe(false);
       expect(state()).toBe('preparing');
       setStarting(directory, false);
       expect(state()).toBe('queued');
     });
 
-    test('is lost if its heir was killed, too', async () => {
-      becomeHeir(directory, await deadHolder());
+    test('has another heir if the first was killed, but not for ever', async () => {
+      const dead = await deadHolder();
+      for (let number = 1; number <= 5; number += 1) {
+        expect(state()).toBe('orphaned');
+        const last = heirOf(directory, place);
+        expect(becomeHeir(directory, dead, last)).toBe(true);
+      }
+      expect(state()).toBe('lost');
+      const last = heirOf(directory, place);
+      expect(becomeHeir(directory, processes.self, last)).toBe(false);
+    });
+
+    test('has another heir if the file of the first is damaged', () => {
+      writeFileSync(join(directory, 'heir.1'), '');
+      expect(state()).toBe('orphaned');
+      const first = heirOf(directory, processes.self.place);
+      expect(becomeHeir(directory, processes.self, first)).toBe(true);
+      expect(state()).toBe('preparing');
+    });
+
+    test('is not lost while its last heir is recent', async () => {
+      becomeHeir(directory, await deadHolder(), undefined);
+      setStarting(directory, false);
+      expect(state()).toBe('orphaned');
+      shift('heir.1', -61);
       expect(state()).toBe('lost');
     });
   });

@@ -14,7 +14,13 @@ import {
   wasLaunched
 } from './run-files.ts';
 import { isSilent } from './sign-of-life.ts';
-import { heirOf, isStarting, startingSince } from './start-marks.ts';
+import {
+  type Heir,
+  heirOf,
+  isStarting,
+  mostHeirs,
+  startingSince
+} from './start-marks.ts';
 
 /**
  * The state of a run without a recorded outcome, derived from its files and
@@ -35,10 +41,11 @@ export type Status = 'queued' | 'running' | 'ended';
 
 /**
  * The status for callers. A run that is being prepared runs if it outlives its
- * server, and is queued if it does not.
+ * server, and is queued if it does not. It is queued as well while no server
+ * has taken it over.
  */
 export function statusOf(state: LiveState, record: Heritable = {}): Status {
-  if (state === 'orphaned') return 'running';
+  if (state === 'orphaned') return 'queued';
   if (state === 'preparing') return isHeritable(record) ? 'running' : 'queued';
   return isOverIn(state) ? 'ended' : state;
 }
@@ -102,11 +109,11 @@ function unclaimedStateOf(
   const { owner } = record;
   if (!isAlive(owner, directory, processes)) {
     const heir = heirOf(directory, owner.place);
-    if (!heir)
-      return isHeritable(record) && isInherited(owner, directory, processes)
+    if (!(heir?.identity && isAlive(heir.identity, directory, processes)))
+      return isHeritable(record) &&
+        isInherited(owner, directory, heir, processes)
         ? 'orphaned'
         : 'lost';
-    if (!isAlive(heir, directory, processes)) return 'lost';
   }
   if (!isStarting(directory)) return 'queued';
   return wasLaunched(directory) ? 'running' : 'preparing';
@@ -138,17 +145,23 @@ export function isHeritable(record: Heritable): boolean {
 /** A run that no server has taken over within this time never starts. */
 const inheritanceMs = 60_000;
 
-/** Whether a server on this machine prepared the run until a moment ago. */
+/**
+ * Whether a server on this machine prepared the run, or was to start it as its
+ * heir, until a moment ago.
+ */
 function isInherited(
   owner: ProcessIdentity,
   directory: string,
+  heir: Heir | undefined,
   { self }: Pick<Processes, 'self'>
 ): boolean {
-  const since = startingSince(directory);
+  const times = [startingSince(directory), heir?.since];
+  const isRecent = (at: Date | undefined) =>
+    at !== undefined && Math.abs(Date.now() - at.getTime()) < inheritanceMs;
   return (
     owner.place === self.place &&
-    since !== undefined &&
-    Math.abs(Date.now() - since.getTime()) < inheritanceMs
+    (heir?.number ?? 0) < mostHeirs &&
+    times.some(isRecent)
   );
 }
 

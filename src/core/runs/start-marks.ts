@@ -55,20 +55,49 @@ export function isReady(directory: string): boolean {
   return existsSync(fileIn(directory, 'ready'));
 }
 
-/** The server that starts a run whose own server was killed before that. */
-export function heirOf(
-  directory: string,
-  place: string
-): ProcessIdentity | undefined {
-  const text = readIfExists(fileIn(directory, 'heir'));
-  const [, pid, start = ''] = /^(\d+) (.*)\n$/.exec(text ?? '') ?? [];
-  return pid === undefined ? undefined : { pid: Number(pid), start, place };
+/** A run whose servers are killed again and again is given up at last. */
+export const mostHeirs = 5;
+
+/** A server that starts a run whose own server was killed before that. */
+export interface Heir {
+  /** Undefined if its file is damaged. */
+  identity: ProcessIdentity | undefined;
+  since: Date;
+  /** 1 for the first heir. Each has a file of its own: `heir.1`. */
+  number: number;
 }
 
-/** Returns false if another server was faster. */
+/** The last heir of a run, which starts it unless it is gone as well. */
+export function heirOf(directory: string, place: string): Heir | undefined {
+  for (let number = mostHeirs; number > 0; number -= 1) {
+    const path = heirFile(directory, number);
+    const file = statSync(path, { throwIfNoEntry: false });
+    if (!file) continue;
+    const text = readIfExists(path) ?? '';
+    const [, pid, start = ''] = /^(\d+) (.*)\n$/.exec(text) ?? [];
+    const identity =
+      pid === undefined ? undefined : { pid: Number(pid), start, place };
+    return { identity, since: file.mtime, number };
+  }
+  return undefined;
+}
+
+/**
+ * Returns false if another server was faster, or if there were too many.
+ * @param last the last heir, which is gone
+ */
 export function becomeHeir(
   directory: string,
-  { pid, start }: ProcessIdentity
+  { pid, start }: ProcessIdentity,
+  last: Heir | undefined
 ): boolean {
-  return createOnce(fileIn(directory, 'heir'), `${pid} ${start}\n`);
+  const number = (last?.number ?? 0) + 1;
+  return (
+    number <= mostHeirs &&
+    createOnce(heirFile(directory, number), `${pid} ${start}\n`)
+  );
+}
+
+function heirFile(directory: string, number: number): string {
+  return fileIn(directory, `heir.${number}`);
 }

@@ -85,15 +85,23 @@ test('an agent that would end with its client has never started', async () => {
   expect(left()).toEqual([]);
 });
 
-async function killed(): Promise<void> {
-  await until('git has begun', () => left().length === 2);
-  server.child.kill('SIGKILL');
+/** Worktrees that git is about to create. */
+function begun(): number {
+  const entries = join(workspace.path, '.git/worktrees');
+  const names = existsSync(entries) ? readdirSync(entries) : [];
+  return names.filter((name) => existsSync(join(entries, name, 'locked')))
+    .length;
+}
+
+async function ended(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL') {
+  await until('git has begun', () => begun() === 1);
+  server.child.kill(signal);
   await server.exited;
 }
 
 test('two servers start an isolated agent of a killed one once', async () => {
   const id = await spawn(2);
-  await killed();
+  await ended();
   const [other, next] = await Promise.all([
     startServer(workspace),
     startServer(workspace)
@@ -111,7 +119,7 @@ test('two servers start an isolated agent of a killed one once', async () => {
 
 test('an agent that no server takes over within a minute has never started, and leaves nothing', async () => {
   const id = await spawn(2);
-  await killed();
+  await ended();
   const past = Date.now() / 1000 - 61;
   const mark = join(workspace.record, 'spawns', id, 'starting');
   utimesSync(mark, past, past);
@@ -119,6 +127,60 @@ test('an agent that no server takes over within a minute has never started, and 
   expect(await resultOf(id)).toMatchObject({
     status: 'interrupted',
     error: expect.stringMatching(/^Never started: /)
+  });
+  await until('the worktree is removed', () => left().length === 0);
+});
+
+test.each(['SIGKILL', 'SIGTERM'] as const)(
+  'a server that took an agent over and gets %s leaves it to the next',
+  async (signal) => {
+    const id = await spawn(4);
+    await ended();
+    server = await startServer(workspace);
+    await until('it was taken over', () => isHeir(id, 1));
+    await until('git of the first server has ended', () => begun() === 0);
+    server.child.kill(signal);
+    await server.exited;
+    server = await startServer(workspace);
+    expect(await resultOf(id)).toMatchObject(completed);
+  }
+);
+
+function isHeir(id: string, number: number): boolean {
+  return existsSync(join(workspace.record, 'spawns', id, `heir.${number}`));
+}
+
+test('an agent that was canceled before its start leaves nothing, though all servers were killed', async () => {
+  const id = await spawn(4);
+  await until('git has begun', () => begun() === 1);
+  const other = await startServer(workspace);
+  // It must not remove the worktree itself before it is killed.
+  server.child.kill('SIGSTOP');
+  const { data } = await other.call('cancel_agent', { agent_id: id });
+  expect(data).toMatchObject({ status: 'canceled' });
+  for (const { child, exited } of [server, other]) {
+    child.kill('SIGKILL');
+    await exited;
+  }
+  expect(left()).not.toEqual([]);
+  server = await startServer(workspace);
+  await until('the worktree is removed', () => left().length === 0, 30_000);
+  const mark = join(workspace.record, 'open', id);
+  await until('its end is complete', () => !existsSync(mark));
+});
+
+test('an agent that no server may start is queued until that is told', async () => {
+  const id = await spawn(2);
+  await ended();
+  server = await startServer(workspace, { flags: ['--max-access', 'read'] });
+  const { data } = await server.call('result', { agent_id: id });
+  expect(data).toMatchObject({ status: 'queued' });
+  const past = Date.now() / 1000 - 61;
+  const mark = join(workspace.record, 'spawns', id, 'starting');
+  utimesSync(mark, past, past);
+  expect(await resultOf(id)).toMatchObject({
+    status: 'interrupted',
+    error: expect.stringContaining('that has its engine and access')
   });
   await until('the worktree is removed', () => left().length === 0);
 });

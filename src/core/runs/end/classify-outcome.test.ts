@@ -88,6 +88,13 @@ const broken: [string, Partial<Evidence>, string, FailureCode, RegExp][] = [
     /Never started/
   ],
   [
+    'never started, though prepared',
+    { neverStarted: true, exitCode: undefined, wasPrepared: true },
+    'interrupted',
+    'interrupted',
+    /^Never started: .* that has its engine and access /
+  ],
+  [
     'without exit code',
     { exitCode: undefined },
     'interrupted',

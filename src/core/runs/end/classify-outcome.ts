@@ -10,6 +10,8 @@ export interface Evidence {
   stop: StopRequest | undefined;
   /** The run has no claim, or was claimed as one that never starts. */
   neverStarted: boolean;
+  /** Its server was about to start it. */
+  wasPrepared?: boolean;
   /** It has no exit code, and its processes are invisible from here. */
   unseen?: boolean;
   /** Path of its worktree, if that was deleted during the run. */
@@ -49,7 +51,9 @@ export function classifyOutcome(evidence: Evidence): Verdict {
   if (stop && !isSilenced) return stopped(stop, evidence);
   if (neverStarted && (exitCode ?? 0) === 0)
     return interrupted(
-      'Never started: the server that had it queued is gone. Spawn it again.'
+      evidence.wasPrepared
+        ? 'Never started: its server was killed while it prepared it, and no other server or command that has its engine and access came within a minute. Spawn it again.'
+        : 'Never started: the server that had it queued is gone. Spawn it again.'
     );
   if (evidence.lostTree !== undefined)
     return interrupted(

@@ -49,16 +49,16 @@ export async function finalize(
   if (record.in_chat) recordChat(record, outcome, store);
   if (!store.end(id, outcome)) return events.runChanged(record);
   await journalEnd(record, outcome, dependencies);
-  await changeTracker.leave(record);
-  store.close(id);
+  if (await changeTracker.leave(record, true)) store.close(id);
   // A page that cannot be written now is written with the next views.
   await pages?.write(id).catch(() => undefined);
   events.runEnded({ record, outcome });
 }
 
 /**
- * Completes an end whose outcome was recorded by a process that was killed
- * right after: journals the end if that is missing, and removes the open mark.
+ * Completes an end that was recorded, but not its follow-up: journals the end
+ * if its process was killed before that, lets go of the worktree, and removes
+ * the open mark.
  * Only for outcomes of which `isBeingFinalized` is false.
  */
 export async function completeEnd(
@@ -72,8 +72,7 @@ export async function completeEnd(
   // Another process may have journalled the end and removed the mark since.
   if (!isJournalled && store.isOpen(id))
     await journalEnd(record, outcome, dependencies);
-  await changeTracker.finish(record);
-  store.close(id);
+  if (await changeTracker.leave(record, false)) store.close(id);
 }
 
 /**

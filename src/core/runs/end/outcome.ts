@@ -28,10 +28,11 @@ import {
   startedAt,
   stopRequestOf
 } from '../run-files.ts';
-import { isUnseen } from '../run-state.ts';
+import { isHeritable, isUnseen } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { chatOf } from '../sessions/create-chat.ts';
 import { usageBefore } from '../sessions/session-turns.ts';
+import { isStarting } from '../start-marks.ts';
 import { classifyOutcome, type Evidence } from './classify-outcome.ts';
 import { withVariableHint } from './missing-variable.ts';
 import { lossOf } from './output-loss.ts';
@@ -165,6 +166,7 @@ async function conclude(
     exitCode,
     stop: stopRequestOf(directory),
     neverStarted: claim === undefined || claim.never,
+    wasPrepared: isHeritable(record) && isStarting(directory),
     errorText: tailOf(join(directory, 'stderr'), 8192),
     classify: classifyWith(engine),
     label: record.label,

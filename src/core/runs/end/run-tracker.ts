@@ -77,10 +77,9 @@ export class RunTracker {
    */
   async run(agentId: string): Promise<Run | undefined> {
     const { store } = this.#with;
-    const directory = store.directoryOf(agentId);
     const record = store.recordOf(agentId);
-    if (!record && store.has(agentId))
-      throw corruptRun(join(directory, 'record.json'));
+    const pathOf = (file: string) => join(store.directoryOf(agentId), file);
+    if (!record && store.has(agentId)) throw corruptRun(pathOf('record.json'));
     if (!record) return undefined;
     const status = await this.refresh(record).catch((error: unknown) => {
       if (store.has(agentId)) throw error;
@@ -89,14 +88,13 @@ export class RunTracker {
     // The run was cleaned away during the refresh.
     if (!status || !(outcome || store.has(agentId))) return undefined;
     if (status !== 'ended') return { record, status };
-    if (!outcome && this.#isUnjudged(record)) {
+    if (outcome) return { record, status: outcome.status, outcome };
+    if (this.#isUnjudged(record)) {
       const outcome = await unjudgedOutcome(record, store);
       return { record, status: outcome.status, outcome, isUnjudged: true };
     }
-    if (!outcome && store.hasOutcome(agentId))
-      throw corruptRun(join(directory, 'outcome.json'));
-    if (!outcome) throw unwritten(agentId, this.#problems.get(agentId));
-    return { record, status: outcome.status, outcome };
+    if (store.hasOutcome(agentId)) throw corruptRun(pathOf('outcome.json'));
+    throw unwritten(agentId, this.#problems.get(agentId));
   }
 
   /** Resolves once an ended agent has its page in the workspace. */
@@ -112,6 +110,8 @@ export class RunTracker {
     const { store, processes } = this.#with;
     await this.#finalizing.get(id)?.catch(() => undefined);
     const directory = store.directoryOf(id);
+    // One that never started may be prepared for long after its end.
+    if (outcome.started_at === null) return;
     while (store.isOpen(id) && isBeingFinalized(outcome, directory, processes))
       await delay(20);
   }
@@ -123,8 +123,11 @@ export class RunTracker {
     if (store.hasOutcome(id)) return 'ended';
     const directory = store.directoryOf(id);
     const stateOf = starter.hasStarted(id) ? ownStateOf : liveStateOf;
-    const state = stateOf(record, directory, processes);
-    if (state === 'orphaned') starter.takeOver(record);
+    let state = stateOf(record, directory, processes);
+    if (state === 'orphaned') {
+      starter.takeOver(record);
+      state = liveStateOf(record, directory, processes);
+    }
     if (!isOverIn(state)) return statusOf(state, record);
     if (isForItsPlace(record, directory, processes)) return 'running';
     if (this.#isUnjudged(record)) {
@@ -199,8 +202,8 @@ export class RunTracker {
     const directory = store.directoryOf(record.agent_id);
     const ms = settlingMs(directory, record.owner.place, among);
     const status = await withTimeout(this.refresh(record), ms, undefined);
-    const now = () => liveStateOf(record, directory, processes);
-    return status ?? statusOf(now(), record);
+    if (status) return status;
+    return statusOf(liveStateOf(record, directory, processes), record);
   }
 
   /** The reply of a running agent so far. */
@@ -220,11 +223,10 @@ export class RunTracker {
     // Drops the state of runs that another server has finalized.
     for (const id of [...this.#output.known(), ...this.#watchdog.known()])
       if (!open.has(id)) this.#forget(id);
+    const check = (id: string) =>
+      this.#check(id).catch((problem) => this.#report(id, problem));
     // In parallel, because a run that is slow to stop must not delay others.
-    const checks = [...open].map((id) =>
-      this.#check(id).catch((problem) => this.#report(id, problem))
-    );
-    await Promise.all(checks);
+    await Promise.all([...open].map(check));
   }
 
   async #check(id: string): Promise<void> {
@@ -236,10 +238,8 @@ export class RunTracker {
     }
     const outcome = store.hasOutcome(id) ? store.outcomeOf(id) : undefined;
     if (outcome) {
-      if (
-        !this.#finalizing.has(id) &&
-        !isBeingFinalized(outcome, store.directoryOf(id), processes)
-      )
+      if (this.#finalizing.has(id)) return;
+      if (!isBeingFinalized(outcome, store.directoryOf(id), processes))
         await completeEnd(record, outcome, this.#with);
       return;
     }

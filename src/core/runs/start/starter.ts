@@ -15,7 +15,7 @@ import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
 import { touchAlive } from '../sign-of-life.ts';
 import type { Waiting } from '../spawn-request.ts';
-import { becomeHeir, noteReady, setStarting } from '../start-marks.ts';
+import { becomeHeir, heirOf, noteReady, setStarting } from '../start-marks.ts';
 import { engineRequestOf } from './engine-request.ts';
 import {
   type LaunchDependencies,
@@ -92,7 +92,7 @@ export class RunStarter {
    */
   takeOver(record: RunRecord): void {
     const { registry, processes, settings, store } = this.#with;
-    const { parent } = record;
+    const { parent, owner } = record;
     const directory = this.#directoryOf(record);
     const engine = registry.find(record.engine);
     const prompt = readIfExists(join(directory, 'prompt.txt'));
@@ -103,7 +103,9 @@ export class RunStarter {
       claimNeverStarts(directory);
       return;
     }
-    if (!becomeHeir(directory, processes.self)) return;
+    const last = heirOf(directory, owner.place);
+    if (last?.identity && processes.liveness(last.identity) !== 'dead') return;
+    if (!becomeHeir(directory, processes.self, last)) return;
     setStarting(directory, false);
     const request = engineRequestOf(record, prompt, registry);
     this.add({ record, engine, request, after: [], isTakenOver: true });
@@ -213,13 +215,16 @@ export class RunStarter {
     await Promise.all(this.#preparing.values());
   }
 
-  /** Drops all queued runs, which then never start. Returns their ids. */
+  /**
+   * Drops all queued runs. They never start, except those that this process
+   * took over: another server does. Returns the ids of the others.
+   */
   close(): string[] {
     this.#closed = true;
     this.#chatsUntil = performance.now() + closingMs;
     const dropped = this.#queue.dropAll();
-    return dropped.flatMap(({ record }) =>
-      claimNeverStarts(this.#with.store.directoryOf(record.agent_id))
+    return dropped.flatMap(({ record, isTakenOver }) =>
+      !isTakenOver && claimNeverStarts(this.#directoryOf(record))
         ? [record.agent_id]
         : []
     );
@@ -248,7 +253,7 @@ export class RunStarter {
         this.#unlaunched.delete(id);
         const directory = this.#directoryOf(record);
         // Another server takes it over.
-        if (this.#closed && isHeritable(record) && !waiting.isTakenOver) return;
+        if (this.#closed && isHeritable(record)) return;
         if (this.#closed) requestStop(directory, droppedWithUs);
         notLaunched(directory, error, notPrepared);
         return this.#over(record);

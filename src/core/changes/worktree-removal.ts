@@ -1,0 +1,88 @@
+import { isSameProcess } from '../processes/process-identity.ts';
+import type { RunRecord } from '../runs/run.ts';
+import { claimOf } from '../runs/run-files.ts';
+import { heirOf, isStarting } from '../runs/start-marks.ts';
+import { withTimeout } from '../timing.ts';
+import { changesOf } from './change-file.ts';
+import {
+  type RemovalDependencies,
+  removeUnused,
+  restoreWorktree,
+  settleCreation
+} from './own-worktree.ts';
+import type { TimeLimit } from './time-limit.ts';
+
+const removalMs = 4000;
+/** How long an end waits for the creation that a killed server has left. */
+const settlingMs = 500;
+
+/** Removes the worktrees of agents that have ended if they hold no work. */
+export class WorktreeRemoval {
+  readonly #with: RemovalDependencies;
+  readonly #limits: TimeLimit;
+  /** Ids of the agents whose worktree this process is about to create. */
+  readonly creating = new Set<string>();
+  /** By agent id. Never rejects. */
+  readonly #running = new Map<string, Promise<boolean>>();
+
+  constructor(dependencies: RemovalDependencies, limits: TimeLimit) {
+    this.#with = dependencies;
+    this.#limits = limits;
+  }
+
+  /** See `ChangeTracker.leave`. */
+  async leave(record: RunRecord, isFirst: boolean): Promise<boolean> {
+    const { agent_id: id, worktree, owner } = record;
+    if (!worktree) return true;
+    const directory = this.#with.store.directoryOf(id);
+    const claim = claimOf(directory, owner.place);
+    if (claim && !claim.never) {
+      if (!isFirst)
+        await restoreWorktree(worktree, this.#with).catch(() => undefined);
+      else if (changesOf(directory)?.total === 0) await this.remove(record);
+      return true;
+    }
+    // The agent was only queued.
+    if (!isStarting(directory) && !heirOf(directory, owner.place)) return true;
+    const creator = this.#creatorOf(record, directory);
+    if (creator !== 'dead') return creator === 'unknown';
+    // An orphaned git may take longer, which must not delay the end.
+    return withTimeout(this.remove(record), settlingMs, false);
+  }
+
+  /** Whether the process that creates the worktree of an agent still may. */
+  #creatorOf(
+    { agent_id: id, owner }: RunRecord,
+    directory: string
+  ): 'alive' | 'dead' | 'unknown' {
+    const { processes } = this.#with;
+    const { self } = processes;
+    const creator = heirOf(directory, owner.place)?.identity ?? owner;
+    if (!isSameProcess(creator, self)) return processes.liveness(creator);
+    return this.creating.has(id) ? 'alive' : 'dead';
+  }
+
+  /**
+   * Removes an agent's worktree, once for concurrent callers. Returns false if
+   * this process ends before that. One that cannot be removed stays.
+   */
+  remove(record: RunRecord): Promise<boolean> {
+    const { agent_id: id } = record;
+    const running = this.#running.get(id) ?? this.#remove(record);
+    this.#running.set(id, running);
+    void running.then(() => this.#running.delete(id));
+    return running;
+  }
+
+  async #remove(record: RunRecord): Promise<boolean> {
+    const { worktree } = record;
+    if (!worktree) return true;
+    await settleCreation(record, this.#with);
+    const removal = (signal: AbortSignal) =>
+      removeUnused(record, worktree, this.#with, signal);
+    return this.#limits.within(removalMs, removal).then(
+      () => true,
+      () => !this.#limits.isShortened
+    );
+  }
+}
