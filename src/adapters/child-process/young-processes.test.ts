@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync } from 'node:fs';
+import fs, { readdirSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { needing } from '../../../test/kit/workspaces/needs.ts';
 import { hasProc } from './process-table.ts';
 import { forksSoFar, hasLeftNothing } from './young-processes.ts';
@@ -12,14 +13,19 @@ const testProc = needing('/proc', hasProc());
 
 const directory = join(tmpdir(), 'agent');
 
-/** Runs a shell as a supervisor does, up to its end. */
-async function ended(script: string, env: Record<string, string> = {}) {
+/** Runs a shell as a supervisor does. */
+function start(script: string) {
   const forksBefore = forksSoFar() ?? 0;
   const child: ChildProcess = spawn('/bin/sh', ['-c', script], {
     detached: true,
     stdio: 'ignore',
-    env: { PATH: '/usr/bin:/bin', TROUPE_AGENT_DIR: directory, ...env }
+    env: { PATH: '/usr/bin:/bin', TROUPE_AGENT_DIR: directory }
   });
+  return { child, forksBefore };
+}
+
+async function ended(script: string) {
+  const { child, forksBefore } = start(script);
   await once(child, 'exit');
   return { pid: child.pid ?? 0, directory, forksBefore };
 }
@@ -62,4 +68,22 @@ test('agents that end at once are looked for together', async () => {
   const agents = await Promise.all([ended('true'), ended('true')]);
   const found = await Promise.all(agents.map(hasLeftNothing));
   expect(found).toEqual(agents.map(() => hasProc()));
+});
+
+testProc('a process is read once, however many agents end', async () => {
+  const agents = [await ended('true'), await ended('true')];
+  const { child } = start('exec sleep 60');
+  onTestFinished(() => void child.kill());
+  const reads = vi.spyOn(fs, 'readFileSync');
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    reads.mockRestore();
+    syncBuiltinESMExports();
+  });
+  for (const agent of agents) await hasLeftNothing(agent);
+  const paths = reads.mock.calls.map(([path]) => String(path));
+  const ofChild = paths.filter((path) =>
+    path.startsWith(`/proc/${child.pid}/`)
+  );
+  expect(ofChild).toHaveLength(2);
 });

@@ -3,7 +3,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   hasProc,
   markerIn,
-  type ProcessEntry,
   processEntry,
   processEnvironments,
   read
@@ -37,11 +36,21 @@ export async function hasLeftNothing(ended: EndedSupervisor): Promise<boolean> {
 /** Shared by all agents that end in one turn of the event loop. */
 let pending: Promise<YoungProcesses> | undefined;
 
+/** What decides whether a process belongs to an agent. */
+interface Origin {
+  session: number;
+  group: number;
+  marker: string | undefined;
+  /** The forks when it was read. */
+  forks: number;
+}
+
 /**
- * Of more processes, each end would read a part: one look at all processes,
- * which many ends share, costs less.
+ * By pid, so that no process is read twice, however many agents end while it
+ * runs. What is known stays true: a process inherits its session and its marker
+ * at its birth, and cannot join those of an older agent later.
  */
-const mostRead = 64;
+const origins = new Map<number, Origin>();
 
 /** The processes at one moment, read as far as needed. */
 class YoungProcesses {
@@ -49,49 +58,48 @@ class YoungProcesses {
   /** The number of the process that was started last. */
   readonly #last: number;
   readonly #forks: number | undefined;
-  readonly #read = new Map<number, ProcessEntry & { marker?: string }>();
 
   constructor() {
     this.#pids = hasProc() ? readdirSync('/proc').map(Number) : [];
     // Read later than the list, which then has no higher number.
     this.#last = Number(/\d+\s*$/.exec(read('/proc/loadavg') ?? '')?.[0] ?? 0);
     this.#forks = takeSample();
+    const living = new Set(this.#pids);
+    for (const pid of origins.keys()) if (!living.has(pid)) origins.delete(pid);
   }
 
   hasNoneOf({ pid, directory, forksBefore }: EndedSupervisor): boolean {
-    if (!(this.#last > 0) || this.#forks === undefined) return false;
-    if (this.#forks - forksBefore > reuseAfter()) return false;
+    const forks = this.#forks;
+    if (!(this.#last > 0) || forks === undefined) return false;
+    if (forks - forksBefore > reuseAfter()) return false;
     if (this.#pids.includes(pid)) return false;
     const isYounger =
       this.#last >= pid
         ? (other: number) => other > pid && other <= this.#last
         : (other: number) => other > pid || other <= this.#last;
-    const young = this.#pids.filter(isYounger);
-    return (
-      young.length <= mostRead &&
-      young.every((other) => {
-        const entry = this.#entryOf(other);
-        return (
-          !entry ||
-          (entry.session !== pid &&
-            entry.group !== pid &&
-            entry.marker !== directory)
-        );
-      })
-    );
+    return this.#pids.every((other) => {
+      const origin = isYounger(other) ? originOf(other, forks) : undefined;
+      return (
+        !origin ||
+        (origin.session !== pid &&
+          origin.group !== pid &&
+          origin.marker !== directory)
+      );
+    });
   }
+}
 
-  /** Undefined for a process that has ended. */
-  #entryOf(pid: number) {
-    const known = this.#read.get(pid);
-    if (known) return known;
-    const entry = processEntry(pid, true);
-    if (!entry || entry.zombie) return undefined;
-    const marker = markerIn(processEnvironments([pid], true).get(pid));
-    const young = { ...entry, ...(marker === undefined ? {} : { marker }) };
-    this.#read.set(pid, young);
-    return young;
-  }
+/** Undefined for a process that has ended. */
+function originOf(pid: number, forks: number): Origin | undefined {
+  const known = origins.get(pid);
+  if (known && forks - known.forks <= reuseAfter()) return known;
+  const entry = processEntry(pid, true);
+  if (!entry || entry.zombie) return undefined;
+  const { session, group } = entry;
+  const marker = markerIn(processEnvironments([pid], true).get(pid));
+  const origin = { session, group, marker, forks };
+  origins.set(pid, origin);
+  return origin;
 }
 
 /** A count of forks of this age still serves as one from before a start. */
