@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import type { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { TempWorkspace } from '../workspaces/temp-workspace.ts';
 import { type RunningCommand, startCommand } from './command-line.ts';
 import type { ToolResult } from './mcp-client.ts';
+import { type Fill, newClient } from './sdk-client.ts';
 
 export interface HttpServerOptions {
   flags?: string[];
@@ -62,8 +63,8 @@ export class HttpClient {
   readonly sdk: Client;
   readonly transport: StreamableHTTPClientTransport;
 
-  constructor(url: string, token: string, name = 'troupe-test') {
-    this.sdk = new Client({ name, version: '1' });
+  constructor(url: string, token: string, name = 'troupe-test', fill?: Fill) {
+    this.sdk = newClient(name, fill);
     this.transport = new StreamableHTTPClientTransport(new URL(url), {
       requestInit: { headers: { Authorization: `Bearer ${token}` } }
     });
@@ -103,7 +104,8 @@ export class HttpClient {
 /** A client with a session of its own. */
 export function httpClient(
   { url, token }: StartedHttp,
-  name?: string
+  name?: string,
+  fill?: Fill
 ): Promise<HttpClient> {
-  return new HttpClient(url, token, name).connect();
+  return new HttpClient(url, token, name, fill).connect();
 }

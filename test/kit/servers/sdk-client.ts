@@ -1,6 +1,11 @@
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import {
+  type ElicitRequest,
+  ElicitRequestSchema,
+  type ElicitResult
+} from '@modelcontextprotocol/sdk/types.js';
 import type { TempWorkspace } from '../workspaces/temp-workspace.ts';
 import { testEnvironment } from './mcp-client.ts';
 
@@ -11,6 +16,18 @@ export interface SdkClientOptions {
   clientName?: string | undefined;
   /** Of ours; default: the one of `troupe mcp`. */
   program?: string | undefined;
+  fill?: Fill | undefined;
+}
+
+/** Fills in a form; a client without it shows none. */
+export type Fill = (form: ElicitRequest['params']) => Promise<ElicitResult>;
+
+export function newClient(name: string, fill?: Fill): Client {
+  const capabilities = fill ? { elicitation: {} } : {};
+  const client = new Client({ name, version: '1' }, { capabilities });
+  if (fill)
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => fill(params));
+  return client;
 }
 
 /** The SDK's own client of a server that it starts. */
@@ -19,10 +36,11 @@ export async function connectStdio(
   {
     flags = [],
     clientName = 'troupe-test',
-    program = 'troupe.cjs'
+    program = 'troupe.cjs',
+    fill
   }: SdkClientOptions = {}
 ): Promise<Client> {
-  const client = new Client({ name: clientName, version: '1' });
+  const client = newClient(clientName, fill);
   const where = ['--workspace', workspace.path];
   await client.connect(
     new StdioClientTransport({

@@ -9,9 +9,11 @@ import type { Ask, AskAnswer } from '../ask.ts';
 export type Answerer =
   /** A client of a server, by its name. */
   | { client: string }
+  /** A form that a client has shown to a person, by the client's name. */
+  | { form: string }
   /** A command line, which is a person's unless an agent runs it. */
   | 'command line'
-  /** The page, likewise; it may allow no more than `maxAccess`. */
+  /** The page, likewise. It and forms may allow no more than `maxAccess`. */
   | 'page';
 
 interface AuthorityDependencies {
@@ -35,13 +37,14 @@ export function checkAuthority(
 ): Pick<AskAnswer, 'by' | 'who'> {
   const isAgent = origin.parent !== null || origin.depth > 0;
   if (answerer === 'command line' && !isAgent) return { by: 'person' };
-  if (answerer === 'page' && !isAgent) {
+  const door = isAgent ? undefined : doorOf(answerer);
+  if (door !== undefined) {
     if (decision === 'allow' && lesser(ask.needs, maxAccess) !== ask.needs)
       throw notYours(
         ask,
-        `needs ${ask.needs} access, and the configuration allows ${maxAccess}: the page may only deny it`
+        `needs ${ask.needs} access, and the configuration allows ${maxAccess}: here it may only be denied`
       );
-    return { by: 'person', who: 'from the page' };
+    return { by: 'person', who: door };
   }
   if (record.ask === 'person')
     throw notYours(ask, 'is for a person, and agents may not answer it');
@@ -55,8 +58,17 @@ export function checkAuthority(
       `needs ${ask.needs} access, and you have ${ceiling}: you may only deny it`
     );
   if (isAgent) return { by: 'coordinator', who: `agent ${origin.parent}` };
-  const client = typeof answerer === 'string' ? '' : answerer.client;
+  const client =
+    typeof answerer === 'object' && 'client' in answerer ? answerer.client : '';
   return { by: 'coordinator', ...(client === '' ? {} : { who: client }) };
+}
+
+/** Undefined for answers that come from no person through a server. */
+function doorOf(answerer: Answerer): string | undefined {
+  if (answerer === 'page') return 'from the page';
+  return typeof answerer === 'object' && 'form' in answerer
+    ? `form of ${answerer.form === '' ? 'the client' : answerer.form}`
+    : undefined;
 }
 
 function isAbove(

@@ -4,6 +4,7 @@ import { noteWait } from '../../../core/runs/notify/open-waits.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host/host.ts';
 import type { ToolContext } from '../tool/define-tool.ts';
+import { AskForms } from './ask-forms.ts';
 import { limitsOf } from './client-limits.ts';
 import { isWokenByHook } from './client-wakes.ts';
 
@@ -14,6 +15,8 @@ interface WaitOptions {
   seconds: number;
   /** Prefix of each progress message: a user may see several waits at once. */
   name?: string | undefined;
+  /** Whether the client may call again, as nothing is started. */
+  mayRepeat?: boolean | undefined;
 }
 
 /** The most active agents that a progress message names. */
@@ -21,11 +24,13 @@ const mostNamed = 4;
 
 /**
  * Waits for agents within the client's time limit, and reports progress. An
- * agent that asks ends the wait, once for each ask and connection.
+ * agent that asks ends the wait, once for each ask and connection, unless its
+ * ask is for a person and the client shows it as a form.
+ * @throws InputRequired
  */
 export async function waitWithProgress(
   host: Host,
-  { agentIds, mode, seconds, name }: WaitOptions,
+  { agentIds, mode, seconds, name, mayRepeat = false }: WaitOptions,
   context: ToolContext
 ): Promise<WaitResult & { asks: OpenAsk[] }> {
   const { waitSeconds } = limitsOf(context.clientName);
@@ -36,10 +41,12 @@ export async function waitWithProgress(
     context.progress(done.length, total, message);
   };
   let asks: OpenAsk[] = [];
+  const forms = new AskForms(host, context.clientName, context.forms);
   const isInterrupted = (waiting: Run[]) => {
-    asks = host.asks
+    const open = host.asks
       .open(waiting.map(({ record }) => record))
       .filter(({ ask }) => !context.toldAsks.has(ask.ask_id));
+    asks = forms.attend(open, mayRepeat);
     return asks.length > 0;
   };
   const close = isWokenByHook(context.clientName)
@@ -59,7 +66,10 @@ export async function waitWithProgress(
       isInterrupted,
       onProgress
     })
-    .finally(close);
+    .finally(() => {
+      close?.();
+      forms.close();
+    });
   if (result.finished.length > 0) onProgress(result.finished, result.waiting);
   // A canceled call gives no answer.
   if (context.signal.aborted) return { ...result, asks: [] };

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RequestInput } from '../transport/protocol.ts';
+import { hasForms, type RequestInput } from '../transport/protocol.ts';
 import type { Params } from './bridge.ts';
 import { unsealed } from './request-state.ts';
 import { ModernError } from './revision.ts';
@@ -31,15 +31,6 @@ export function inputIn(
     responses,
     ...(state === undefined ? {} : { state: unsealed(state, scope) })
   };
-}
-
-/** Whether a client shows forms to its user. */
-function hasForms({ elicitation }: Params): boolean {
-  if (typeof elicitation !== 'object' || elicitation === null) return false;
-  // Without a mode, forms are meant.
-  return (
-    Object.hasOwn(elicitation, 'form') || !Object.hasOwn(elicitation, 'url')
-  );
 }
 
 /** The capabilities that requests need and a client does not have. */

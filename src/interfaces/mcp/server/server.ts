@@ -6,6 +6,7 @@ import {
   CallToolRequestSchema,
   type CallToolResult,
   ListToolsRequestSchema,
+  ResultSchema,
   type ServerCapabilities,
   type ServerNotification,
   type ServerRequest
@@ -13,6 +14,7 @@ import {
 import { HostError } from '../../../core/errors.ts';
 import { logProblem } from '../../../host/log.ts';
 import { version } from '../../../host/package.ts';
+import type { FormDoor } from '../answers/ask-forms.ts';
 import {
   errorAnswer,
   type Tool,
@@ -22,6 +24,7 @@ import { refuseWrongParams } from '../transport/bad-message.ts';
 import {
   type AnswerTransport,
   type Handlers,
+  hasForms,
   refuseCursor,
   shortened,
   unknownMethod
@@ -170,6 +173,7 @@ async function callTool(
       caller: session ? { client, session: session.name } : { client },
       isThere: session?.isConnected ?? (() => false),
       toldAsks: options.toldAsks,
+      forms: formsOf(extra, server, transport),
       afterAnswer: (work) => callbacks.push(work),
       progress: progressOf(extra)
     })
@@ -180,6 +184,32 @@ async function callTool(
         life.track(Promise.resolve(work())).catch(logProblem);
     });
   return answer;
+}
+
+/** Later than any ask ends; longer timers do not exist. */
+const longestMs = 2 ** 31 - 1;
+
+function formsOf(
+  { requestId, sendRequest }: Extra,
+  server: Server,
+  transport: AnswerTransport
+): FormDoor | undefined {
+  const input = transport.inputOf?.(requestId);
+  if (input)
+    return hasForms(input.capabilities)
+      ? { filled: input.responses }
+      : undefined;
+  if (!hasForms(server.getClientCapabilities() ?? {})) return undefined;
+  const timeout = longestMs;
+  return {
+    show: (params, signal) =>
+      sendRequest(
+        // Forms have only these types, as the client has checked.
+        { method: 'elicitation/create', params: params as never },
+        ResultSchema,
+        { signal, timeout }
+      )
+  };
 }
 
 /** Notifies the client of progress, if the call has a progress token. */

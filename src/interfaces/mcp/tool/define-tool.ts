@@ -8,6 +8,7 @@ import {
 import type { Asker } from '../../../core/runs/admission/scope.ts';
 import type { Caller } from '../../../core/runs/run.ts';
 import { log } from '../../../host/log.ts';
+import { type FormDoor, InputRequired } from '../answers/ask-forms.ts';
 import { shortened } from '../transport/protocol.ts';
 import { inputSchemaOf } from './input-schema.ts';
 
@@ -20,6 +21,8 @@ export interface ToolContext extends Asker {
   caller: Caller;
   /** Ids of the asks that this connection has been told of. */
   toldAsks: Set<string>;
+  /** Undefined for a client that shows no forms. */
+  forms?: FormDoor | undefined;
   /** Notifies the client of progress, if the call has a progress token. */
   progress: (done: number, total: number, message: string) => void;
   /**
@@ -134,6 +137,12 @@ export function defineTool<Shape extends z.ZodRawShape>(
         context.admit?.();
         return answer(await handle(parseInput(parts, value), context), textOf);
       } catch (error) {
+        if (error instanceof InputRequired)
+          return {
+            content: [],
+            resultType: 'input_required',
+            inputRequests: error.requests
+          };
         return errorAnswer(error, parts.name, textOf, context.hints);
       }
     }

@@ -72,7 +72,7 @@ export function waitTool(host: Host): Tool {
       const { finished, waiting, spoilt, lost, asks, elapsedMs } =
         await waitWithProgress(
           host,
-          { agentIds: ids, mode, seconds: timeout },
+          { agentIds: ids, mode, seconds: timeout, mayRepeat: true },
           context
         );
       const elapsed_seconds = Math.round(elapsedMs / 100) / 10;

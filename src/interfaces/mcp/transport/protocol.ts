@@ -87,6 +87,21 @@ export interface RequestInput {
   state?: string;
 }
 
+/** A form of `elicitation/create`. */
+export interface Form {
+  message: string;
+  requestedSchema: Record<string, unknown>;
+}
+
+/** Whether a client shows forms to its user. */
+export function hasForms({ elicitation }: { elicitation?: unknown }): boolean {
+  if (typeof elicitation !== 'object' || elicitation === null) return false;
+  // Without a mode, forms are meant.
+  return (
+    Object.hasOwn(elicitation, 'form') || !Object.hasOwn(elicitation, 'url')
+  );
+}
+
 /** A transport that reports when an answer has been sent. */
 export interface AnswerTransport extends Transport {
   /** Undefined for a request of an older revision. */
