@@ -26,7 +26,7 @@ export const removeUntouched: Repositories['removeUntouched'] = async (
   cwd,
   signal
 ) => {
-  const { path, branch, base, origin } = worktree;
+  const { path } = worktree;
   const created = relative(path, cwd).split(sep).join('/');
   if (!existsSync(path)) return;
   // The agent may have pointed its `.git` file at another repository.
@@ -42,22 +42,47 @@ export const removeUntouched: Repositories['removeUntouched'] = async (
   } finally {
     if (existsSync(aside)) await rename(aside, path);
   }
-  if (!existsSync(gone)) return;
-  await rm(gone, { recursive: true, force: true, maxRetries: 3 });
-  const call = { cwd: origin, signal };
-  // The folder is gone: this removes git's own entry for the worktree.
-  await whenFree(() => git(['worktree', 'remove', path], call));
-  const reference = ['update-ref', '-d', `refs/heads/${branch}`, base];
-  await whenFree(() => git(reference, call));
+  if (existsSync(gone)) await forget(worktree, signal);
 };
 
-export const putBackWorktree: Repositories['putBackWorktree'] = async ({
-  path
-}) => {
+/** Most of what `putBackWorktree` may take to complete a removal. */
+const completionMs = 10_000;
+
+export const putBackWorktree: Repositories['putBackWorktree'] = async (
+  worktree
+) => {
+  const { path } = worktree;
   const { aside, gone } = otherNames(path);
   if (existsSync(aside) && !existsSync(path)) renameSync(aside, path);
-  await rm(gone, { recursive: true, force: true, maxRetries: 3 });
+  if (!existsSync(gone)) return;
+  if (existsSync(path)) return rm(gone, rmOptions);
+  const signal = AbortSignal.timeout(completionMs);
+  // What the killed process has done already fails.
+  await forget(worktree, signal, () => undefined).catch(() => undefined);
 };
+
+const rmOptions = { recursive: true, force: true, maxRetries: 3 };
+
+/**
+ * Removes a worktree that has been given its last name, and its branch. The
+ * folder comes last, so that a killed process leaves a sign of the other steps.
+ */
+async function forget(
+  { path, branch, base, origin }: Worktree,
+  signal: AbortSignal,
+  onError?: () => undefined
+): Promise<void> {
+  const call = { cwd: origin, signal };
+  const run = (...args: string[]) => whenFree(() => git(args, call));
+  try {
+    // No folder has its path: this removes git's own entry for the worktree.
+    const entry = run('worktree', 'remove', path);
+    await (onError ? entry.catch(onError) : entry);
+    await run('update-ref', '-d', `refs/heads/${branch}`, base);
+  } finally {
+    await rm(otherNames(path).gone, rmOptions);
+  }
+}
 
 function otherNames(path: string): { aside: string; gone: string } {
   return { aside: `${path}.aside`, gone: `${path}.gone` };

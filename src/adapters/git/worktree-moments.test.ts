@@ -201,6 +201,19 @@ describe('what a killed process leaves of a removal', () => {
       expect(existsSync(`${one.path}${ending}`)).toBe(false);
   });
 
+  test.each([
+    ['before git forgot it', () => undefined],
+    ['after git forgot it', () => project.git('worktree', 'remove', one.path)]
+  ])('is removed for good if it was killed %s', async (_, before) => {
+    await addWorktree(one, signal);
+    renameSync(one.path, `${one.path}.gone`);
+    before();
+    await putBackWorktree(one);
+    expect(project.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+    expect(branches()).not.toContain(one.branch);
+    expect(existsSync(`${one.path}.gone`)).toBe(false);
+  });
+
   test('does not replace a worktree that was created since', async () => {
     put('', 'newer');
     put('.aside', 'work');

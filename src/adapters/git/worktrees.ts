@@ -4,11 +4,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Repositories } from '../../core/changes/ports.ts';
 import type { Worktree } from '../../core/runs/run.ts';
 import { headOf } from '../../core/state/files/text-file.ts';
+import { markerOf } from '../child-process/process-table.ts';
 import {
   locateRepository,
   type RepositoryLocation
 } from './repository-location.ts';
-import { GitError, git, lineOf } from './run-git.ts';
+import { type GitCall, GitError, git, lineOf } from './run-git.ts';
 
 export const originOf: Repositories['originOf'] = async (directory, signal) => {
   const { top } = await existingRepository(directory, signal);
@@ -36,10 +37,16 @@ async function existingRepository(
  */
 const creations = new Map<string, Promise<unknown>>();
 
-export const addWorktree: Repositories['addWorktree'] = (worktree, signal) => {
+export const addWorktree: Repositories['addWorktree'] = (
+  worktree,
+  signal,
+  directory
+) => {
   const { origin } = worktree;
   const before = creations.get(origin) ?? Promise.resolve();
-  const creation = before.then(() => whenFree(() => add(worktree, signal)));
+  const env = directory === undefined ? {} : markerOf(directory);
+  const addOnce = () => add(worktree, { cwd: origin, env, signal });
+  const creation = before.then(() => whenFree(addOnce));
   const settled = creation.catch(() => undefined);
   creations.set(origin, settled);
   void settled.then(() => {
@@ -71,11 +78,11 @@ function isTransient(error: unknown): boolean {
   );
 }
 
-async function add(worktree: Worktree, signal: AbortSignal): Promise<void> {
+async function add(worktree: Worktree, call: GitCall): Promise<void> {
   const { path, branch, base, origin } = worktree;
+  const { signal } = call;
   if (existsSync(join(path, '.git'))) return;
   await checkReadable(origin, signal);
-  const call = { cwd: origin, signal };
   const isThere = await tipOf(worktree, signal);
   // The folder was deleted by hand, but git still has an entry for it.
   if (isThere && !existsSync(path))
@@ -127,23 +134,19 @@ async function checkReadable(
   }
 }
 
-/** A git that an ended server has left gets this long to finish. */
-const orphanMs = 15_000;
-
 export const settleCreation: Repositories['settleCreation'] = async (
   worktree
 ) => {
   const { path, branch, base, origin } = worktree;
-  const signal = AbortSignal.timeout(orphanMs);
+  const signal = AbortSignal.timeout(answerMs);
   const { commonDir } = await existingRepository(origin, signal);
   // Git locks a worktree while it creates it, and notes why.
   const lock = join(commonDir, 'worktrees', basename(path), 'locked');
-  const isBeingCreated = () => headOf(lock, 100).trim() === 'initializing';
-  while (isBeingCreated() && !signal.aborted) await delay(100);
-  if (isBeingCreated()) return removeRemains(worktree, false);
+  if (headOf(lock, 100).trim() === 'initializing')
+    return removeRemains(worktree, false);
   if (existsSync(path)) return;
   const reference = ['update-ref', '-d', `refs/heads/${branch}`, base];
-  const call = { cwd: origin, signal: AbortSignal.timeout(answerMs) };
+  const call = { cwd: origin, signal };
   await whenFree(() => git(reference, call));
 };
 

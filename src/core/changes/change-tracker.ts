@@ -148,10 +148,11 @@ export class ChangeTracker {
     cancelSignal: AbortSignal
   ): Promise<void> {
     ensureDirectory(join(worktree.path, '..'));
-    const { repositories } = this.#with;
+    const { repositories, store } = this.#with;
     const add = async (signal: AbortSignal) => {
       await reuseWorktree(record, this.#with);
-      await repositories.addWorktree(worktree, signal);
+      const directory = store.directoryOf(record.agent_id);
+      await repositories.addWorktree(worktree, signal, directory);
     };
     await this.#worktreeLimits
       .within(worktreeMs, add, cancelSignal)

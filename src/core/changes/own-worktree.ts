@@ -110,7 +110,8 @@ export function enterWorktree(
   const worktrees = worktreesIn(workspace);
   const [name = ''] = relative(worktrees, cwd).split(sep);
   if (!isAgentId(name)) return undefined;
-  return restoreWorktree({ path: join(worktrees, name) }, dependencies);
+  const worktree = dependencies.store.recordOf(name)?.worktree;
+  return worktree && restoreWorktree(worktree, dependencies);
 }
 
 function worktreesIn(workspace: string): string {
@@ -119,7 +120,7 @@ function worktreesIn(workspace: string): string {
 
 /** Restores a worktree that a killed server had set aside for removal. */
 export function restoreWorktree(
-  worktree: Pick<Worktree, 'path'>,
+  worktree: Worktree,
   dependencies: WorktreeDependencies
 ): Promise<void> {
   return withLock(worktree, dependencies, () =>
@@ -152,16 +153,18 @@ export function removeUnused(
 }
 
 /**
- * Called for an agent that never started because its server was killed: waits
- * for a git that still creates its worktree, and removes what git has left
- * incomplete. Never rejects.
+ * Called for an agent that never started because its server was killed: ends a
+ * git that still creates its worktree, because git would later remove what is
+ * put in that place, and removes what git has left incomplete. Never rejects.
  */
 export async function settleCreation(
-  { agent_id: id, worktree }: RunRecord,
-  { repositories }: Pick<WorktreeDependencies, 'repositories'>
+  { agent_id: id, worktree, owner }: RunRecord,
+  { repositories, processes, store }: WorktreeDependencies
 ): Promise<void> {
   // Another agent may have worked in a worktree that is reused.
   if (!worktree || basename(worktree.path) !== id) return;
+  const orphan = { directory: store.directoryOf(id), place: owner.place };
+  await processes.stop(orphan).catch(() => undefined);
   await repositories.settleCreation(worktree).catch(() => undefined);
 }
 

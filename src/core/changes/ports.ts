@@ -70,8 +70,16 @@ export interface Repositories {
     signal: AbortSignal
   ): Promise<boolean>;
   originOf(directory: string, signal: AbortSignal): Promise<Origin>;
-  /** Creates a worktree, or uses the existing one. */
-  addWorktree(worktree: Worktree, signal: AbortSignal): Promise<void>;
+  /**
+   * Creates a worktree, or uses the existing one.
+   * @param directory the agent's folder, by which `Processes.stop` finds git if
+   *   this process is killed
+   */
+  addWorktree(
+    worktree: Worktree,
+    signal: AbortSignal,
+    directory?: string
+  ): Promise<void>;
   /**
    * Removes a worktree and its branch if nothing was written in it, not even an
    * empty folder. Callers run one removal of a worktree at a time, and none
@@ -84,10 +92,13 @@ export interface Repositories {
     signal: AbortSignal
   ): Promise<void>;
   /**
-   * Waits until no git creates a worktree any more, and removes it with its
-   * branch if it was left incomplete. For a worktree that was never used.
+   * Removes a worktree with its branch if a git that was stopped has left it
+   * incomplete. For a worktree that was never used.
    */
   settleCreation(worktree: Worktree): Promise<void>;
-  /** Restores a worktree if a killed process left its removal incomplete. */
-  putBackWorktree(worktree: Pick<Worktree, 'path'>): Promise<void>;
+  /**
+   * Restores a worktree if a killed process left its removal incomplete, or
+   * completes the removal if all was checked.
+   */
+  putBackWorktree(worktree: Worktree): Promise<void>;
 }

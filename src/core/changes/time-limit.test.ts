@@ -69,3 +69,16 @@ test('work that is already canceled is not started', async () => {
   expect(await failure).toEqual(new Error('canceled'));
   expect(hasBegun).toBe(false);
 });
+
+test('time in which this process was paused does not count', async () => {
+  vi.useRealTimers();
+  const work = (signal: AbortSignal) =>
+    new Promise<string>((resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+      setTimeout(resolve, 100, 'done');
+    });
+  const result = new TimeLimit().within(50, work);
+  // Like SIGSTOP: no timer runs, and the clock goes on.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2300);
+  expect(await result).toBe('done');
+});

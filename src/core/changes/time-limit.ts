@@ -68,14 +68,26 @@ function afterAbort(signal: AbortSignal): Promise<never> {
 
 class Passed extends Error {}
 
+/** A timer that is this late tells that the process was paused. */
+const pausedMs = 2000;
+
+/** A paused process does not see what has ended, so the time starts again. */
 function abortAfter(
   controller: AbortController,
   milliseconds: number
 ): NodeJS.Timeout {
-  return setTimeout(() => {
+  let due = performance.now() + milliseconds;
+  const timer = setTimeout(() => {
+    const now = performance.now();
+    if (now - due > pausedMs) {
+      due = now + milliseconds;
+      timer.refresh();
+      return;
+    }
     const seconds = Math.round(milliseconds / 100) / 10;
     controller.abort(new Passed(`git did not finish within ${seconds} s`));
   }, milliseconds);
+  return timer;
 }
 
 /** The assumed duration of a snapshot that another server took. */

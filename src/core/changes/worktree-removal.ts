@@ -12,9 +12,12 @@ import {
 } from './own-worktree.ts';
 import type { TimeLimit } from './time-limit.ts';
 
-const removalMs = 4000;
-/** How long an end waits for the creation that a killed server has left. */
-const settlingMs = 500;
+/** A removal goes on for this time, because a git filter may be slow. */
+const removalMs = 60_000;
+/** How long an end waits for the removal of a worktree that was used. */
+const usedMs = 4000;
+/** How long an end waits for that of one that a killed server has left. */
+const unusedMs = 500;
 
 /** Removes the worktrees of agents that have ended if they hold no work. */
 export class WorktreeRemoval {
@@ -39,15 +42,15 @@ export class WorktreeRemoval {
     if (claim && !claim.never) {
       if (!isFirst)
         await restoreWorktree(worktree, this.#with).catch(() => undefined);
-      else if (changesOf(directory)?.total === 0) await this.remove(record);
+      else if (changesOf(directory)?.total === 0)
+        await withTimeout(this.remove(record), usedMs, false);
       return true;
     }
     // The agent was only queued.
     if (!isStarting(directory) && !heirOf(directory, owner.place)) return true;
     const creator = this.#creatorOf(record, directory);
     if (creator !== 'dead') return creator === 'unknown';
-    // An orphaned git may take longer, which must not delay the end.
-    return withTimeout(this.remove(record), settlingMs, false);
+    return withTimeout(this.remove(record), unusedMs, false);
   }
 
   /** Whether the process that creates the worktree of an agent still may. */

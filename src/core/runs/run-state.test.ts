@@ -16,7 +16,7 @@ import {
 } from './run-state.ts';
 import { RunStore } from './run-store.ts';
 import { giveUp } from './sign-of-life.ts';
-import { becomeHeir, heirOf, setStarting } from './start-marks.ts';
+import { becomeHeir, heirOf, mostHeirs, setStarting } from './start-marks.ts';
 
 const processes = createProcesses('dist');
 const { pid, start, place } = processes.self;
@@ -128,7 +128,7 @@ describe('a run without a claim', () => {
 
     test('has another heir if the first was killed, but not for ever', async () => {
       const dead = await deadHolder();
-      for (let number = 1; number <= 5; number += 1) {
+      for (let number = 1; number <= mostHeirs; number += 1) {
         expect(state()).toBe('orphaned');
         const last = heirOf(directory, place);
         expect(becomeHeir(directory, dead, last)).toBe(true);

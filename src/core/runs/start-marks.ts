@@ -8,6 +8,7 @@ import {
   remove,
   writeNew
 } from '../state/files/atomic-file.ts';
+import { namesIn } from '../state/files/directories.ts';
 import { overwriteFile, touch } from '../state/files/own-file.ts';
 
 /** Renamed to `starting`, because a rename succeeds on a full disk. */
@@ -55,8 +56,11 @@ export function isReady(directory: string): boolean {
   return existsSync(fileIn(directory, 'ready'));
 }
 
-/** A run whose servers are killed again and again is given up at last. */
-export const mostHeirs = 5;
+/**
+ * A run whose servers are killed again and again is given up at last. Each
+ * command that ends before the run is prepared counts, too.
+ */
+export const mostHeirs = 50;
 
 /** A server that starts a run whose own server was killed before that. */
 export interface Heir {
@@ -69,17 +73,18 @@ export interface Heir {
 
 /** The last heir of a run, which starts it unless it is gone as well. */
 export function heirOf(directory: string, place: string): Heir | undefined {
-  for (let number = mostHeirs; number > 0; number -= 1) {
-    const path = heirFile(directory, number);
-    const file = statSync(path, { throwIfNoEntry: false });
-    if (!file) continue;
-    const text = readIfExists(path) ?? '';
-    const [, pid, start = ''] = /^(\d+) (.*)\n$/.exec(text) ?? [];
-    const identity =
-      pid === undefined ? undefined : { pid: Number(pid), start, place };
-    return { identity, since: file.mtime, number };
-  }
-  return undefined;
+  const numbers = namesIn(directory).map((name) =>
+    Number(/^heir\.(\d+)$/.exec(name)?.[1] ?? 0)
+  );
+  const number = Math.max(0, ...numbers);
+  const path = heirFile(directory, number);
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (!file) return undefined;
+  const text = readIfExists(path) ?? '';
+  const [, pid, start = ''] = /^(\d+) (.*)\n$/.exec(text) ?? [];
+  const identity =
+    pid === undefined ? undefined : { pid: Number(pid), start, place };
+  return { identity, since: file.mtime, number };
 }
 
 /**

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { processEntry } from '../../../src/adapters/child-process/process-table.ts';
 import { until } from '../../kit/judges/until.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import {
@@ -23,14 +24,23 @@ afterEach(async () => {
   workspace.remove();
 });
 
-/** Starts an isolated agent. Its worktree takes this many seconds to create. */
-async function spawn(seconds: number, flags: string[] = []): Promise<string> {
+/** Makes git run a script for a file. */
+function filter(kind: 'smudge' | 'clean', script: string): void {
   workspace.write('.gitattributes', '*.slow filter=slow\n');
   workspace.write('a.slow', 'x\n');
-  workspace.commit('a file that is slow to check out');
+  workspace.commit('a file with a filter');
   const config = join(workspace.home, '.gitconfig');
-  const filter = ['filter.slow.smudge', `sleep ${seconds}; cat`];
-  gitIn(workspace.path, 'config', '-f', config, ...filter);
+  const setting = [`filter.slow.${kind}`, script];
+  gitIn(workspace.path, 'config', '-f', config, ...setting);
+}
+
+/** Starts an isolated agent. Its worktree takes this many seconds to create. */
+async function spawn(seconds: number, flags: string[] = []): Promise<string> {
+  filter('smudge', `sleep ${seconds}; cat`);
+  return await spawnFiltered(flags);
+}
+
+async function spawnFiltered(flags: string[] = []): Promise<string> {
   server = await startServer(workspace, { flags });
   const prompt = 'echo made >made.txt; echo ok';
   const input = { prompt, isolate: 'worktree' };
@@ -183,4 +193,31 @@ test('an agent that no server may start is queued until that is told', async () 
     error: expect.stringContaining('that has its engine and access')
   });
   await until('the worktree is removed', () => left().length === 0);
+});
+
+test('a git of a killed server that hangs is ended, so that it takes no work with it', async () => {
+  const pidFile = join(workspace.home, 'pid');
+  filter(
+    'smudge',
+    `test -e ${pidFile} || { echo $$ >${pidFile}; sleep 60; }; cat`
+  );
+  const id = await spawnFiltered();
+  await until('the filter hangs', () => existsSync(pidFile));
+  await ended();
+  server = await startServer(workspace);
+  expect(await resultOf(id)).toMatchObject(completed);
+  const pid = Number(readFileSync(pidFile, 'utf8'));
+  expect(processEntry(pid)?.zombie ?? true).toBe(true);
+  expect(left()).toHaveLength(2);
+});
+
+test('an unused worktree is removed, though git is slow to see that', async () => {
+  filter('clean', 'sleep 2.5; cat');
+  server = await startServer(workspace);
+  const input = { prompt: 'echo ok', isolate: 'worktree' };
+  const { data } = await server.call('spawn_shell', input);
+  expect(await resultOf(String(data.agent_id))).toMatchObject({
+    status: 'completed'
+  });
+  await until('it is removed', () => left().length === 0);
 });

@@ -52,7 +52,7 @@ export function classifyOutcome(evidence: Evidence): Verdict {
   if (neverStarted && (exitCode ?? 0) === 0)
     return interrupted(
       evidence.wasPrepared
-        ? 'Never started: its server was killed while it prepared it, and no other server or command that has its engine and access came within a minute. Spawn it again.'
+        ? 'Never started: its server was killed while it prepared it, and no server or command that has its engine and access took over in time. Spawn it again.'
         : 'Never started: the server that had it queued is gone. Spawn it again.'
     );
   if (evidence.lostTree !== undefined)
