@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
   type CouncilRoom,
@@ -286,5 +286,18 @@ test.each([
   await expect(summon()).rejects.toMatchObject({ code });
   expect(room.state()).toEqual(before);
   expect(prompts).toEqual([]);
+  expect(marks()).toEqual([]);
+});
+
+test('an answer waits for a council whose file is moved away', async () => {
+  const { agentId } = await summon();
+  const { path } = room.store.file;
+  renameSync(path, `${path}.mine`);
+  const completed_at = new Date().toISOString();
+  await end(agentId, 'Rust', { completed_at });
+  expect(marks()).toHaveLength(1);
+  renameSync(`${path}.mine`, path);
+  await summons.collectAnswers();
+  expect(room.state().feedback).toMatchObject([{ content: 'Rust' }]);
   expect(marks()).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { Failure } from '../../plugin/plugin.ts';
 import { HostError, messageOf, storageError } from '../errors.ts';
 import type { RunTracker } from '../runs/end/run-tracker.ts';
@@ -213,6 +214,8 @@ export class Summons {
       ? !run.outcome || run.isUnjudged
       : !mark.started && witnesses.liveness(mark.owner) !== 'dead';
     if (isPending) return;
+    // A council whose file is moved away for a while gets its answer later.
+    if (!existsSync(mark.state) && isRecent(run)) return;
     const answer = await this.#answerOf(run, mark);
     const isRecorded = await storeAt(mark.state).change((before) => {
       const state = recorded(before, agentId, answer);
@@ -247,6 +250,14 @@ export class Summons {
     if (text.length === totalChars) return { content: text };
     return { content: `${text}\n\n… [cut: ${path}]` };
   }
+}
+
+/** The answer for a council whose file is gone is kept for this time. */
+const absentMs = 24 * 3_600_000;
+
+function isRecent(run: Run | undefined): boolean {
+  const endedAt = Date.parse(run?.outcome?.completed_at ?? '');
+  return Date.now() - endedAt < absentMs;
 }
 
 /**
