@@ -31,6 +31,9 @@ interface Active {
   sizes: string;
 }
 
+/** An agent that has written nothing for this time is looked at half as often. */
+const silentMs = 10_000;
+
 /** Reads the state of all agents of a workspace, from any server. */
 export class Watcher {
   readonly #host: Host;
@@ -40,6 +43,8 @@ export class Watcher {
   #active = new Map<string, Active>();
   /** Agents that have ended; they no longer change. */
   #ended = new Map<string, WatchedAgent>();
+  /** How often `grown` was called. */
+  #looks = 0;
   /** Changes when another agent has ended or was removed. */
   #stamp = '';
 
@@ -70,11 +75,18 @@ export class Watcher {
     };
   }
 
-  /** Ids of the agents whose output has grown since they were read. */
+  /**
+   * Ids of the agents whose output has grown since they were read. Of those
+   * that have been silent for long, each call looks at every other one.
+   */
   grown(): string[] {
-    return [...this.#active]
-      .filter(([id, { sizes }]) => outputState(this.#host, id).sizes !== sizes)
-      .map(([id]) => id);
+    this.#looks += 1;
+    const silentSince = Date.now() - silentMs;
+    return [...this.#active].flatMap(([id, { agent, sizes }], index) => {
+      const isSilent = (agent.heardAt ?? Number.NaN) < silentSince;
+      if (isSilent && (index + this.#looks) % 2 === 0) return [];
+      return outputState(this.#host, id).sizes === sizes ? [] : [id];
+    });
   }
 
   /** Reads one of the active agents again; undefined for others. */
