@@ -232,6 +232,25 @@ test('the next server ends what it finds without a readable record', async () =>
   await until('word of it', () => master.stderr.includes(id) || undefined);
 });
 
+test('the pane of one whose record was removed meanwhile closes with the next worker', async () => {
+  await open('tmux');
+  const { agent_id: id, tmux_pane_id: pane } = await createdWorker(master);
+  await stage.kill(master);
+  removeTree(recordOf(id));
+  await until('its end', isEnded(id), 40_000);
+  const panes = () => {
+    const format = ['-F', '#{pane_id}'];
+    return stage
+      .screen()
+      .tmux('list-panes', '-a', ...format)
+      .split('\n');
+  };
+  expect(panes()).toContain(pane);
+  master = await stage.serve();
+  await createdWorker(master);
+  await until('its pane closes', () => !panes().includes(String(pane)));
+});
+
 test('clean leaves what identifies a program that lives', async () => {
   await open();
   const { id, desk } = await stage.puppet(master);

@@ -216,6 +216,13 @@ export class WorkerProcess {
     return panes.filter(({ agentId }) => agentId === agent_id);
   }
 
+  /** Closes what is left of workers whose record was removed meanwhile. */
+  async #closeLostPanes(): Promise<void> {
+    const { store, terminal } = this.#with;
+    for (const pane of await terminal.panes([]))
+      if (pane.isDead && store.isGone(pane.agentId)) await terminal.close(pane);
+  }
+
   async #startInPane(worker: Worker, planned: PlannedLaunch): Promise<void> {
     const { terminal, store, onProblem } = this.#with;
     const { request, typed } = planned;
@@ -231,6 +238,7 @@ export class WorkerProcess {
     meta.pane = { pane_id: pane.paneId, socket: pane.socket };
     store.setMeta(meta);
     await terminal.launch(pane, request);
+    this.#closeLostPanes().catch(onProblem);
     if (typed !== undefined)
       pasteWhenReady(terminal, pane, typed).catch(onProblem);
   }
