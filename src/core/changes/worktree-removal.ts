@@ -43,7 +43,7 @@ export class WorktreeRemoval {
       if (!isFirst)
         await restoreWorktree(worktree, this.#with).catch(() => undefined);
       else if (changesOf(directory)?.total === 0)
-        await withTimeout(this.remove(record), usedMs, false);
+        await withTimeout(this.remove(record, true), usedMs, false);
       return true;
     }
     // The agent was only queued.
@@ -68,19 +68,20 @@ export class WorktreeRemoval {
   /**
    * Removes an agent's worktree, once for concurrent callers. Returns false if
    * this process ends before that. One that cannot be removed stays.
+   * @param isUsed true if the agent has run
    */
-  remove(record: RunRecord): Promise<boolean> {
+  remove(record: RunRecord, isUsed = false): Promise<boolean> {
     const { agent_id: id } = record;
-    const running = this.#running.get(id) ?? this.#remove(record);
+    const running = this.#running.get(id) ?? this.#remove(record, isUsed);
     this.#running.set(id, running);
     void running.then(() => this.#running.delete(id));
     return running;
   }
 
-  async #remove(record: RunRecord): Promise<boolean> {
+  async #remove(record: RunRecord, isUsed: boolean): Promise<boolean> {
     const { worktree } = record;
     if (!worktree) return true;
-    await settleCreation(record, this.#with);
+    if (!isUsed) await settleCreation(record, this.#with);
     const removal = (signal: AbortSignal) =>
       removeUnused(record, worktree, this.#with, signal);
     return this.#limits.within(removalMs, removal).then(
