@@ -1,6 +1,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type {
+  Access,
   Connection,
   Interactive,
   McpServer,
@@ -13,13 +14,18 @@ import { changedSettings } from './shared/user-settings.ts';
 /**
  * Gemini CLI reads its servers only from files, of which only one can be moved.
  * The worker therefore gets a home directory of its own, in which everything
- * else links to the user's.
+ * else links to the user's. A run that asks gets its server by the protocol.
  */
 export function connect(
   server: McpServer,
   directory: string,
-  { environment, read }: Surroundings
+  { environment, inTerminal, read }: Surroundings
 ): Connection {
+  if (!inTerminal)
+    return {
+      args: [`--admin-policy=${join(directory, 'asks.toml')}`],
+      files: { 'asks.toml': askingPolicy(server) }
+    };
   const home = environment.GEMINI_CLI_HOME || environment.HOME || homedir();
   const own = join('.gemini', 'settings.json');
   return {
@@ -94,8 +100,24 @@ function policy(server: McpServer): string {
   ].join('\n');
 }
 
+/** Of a run that asks: each use of a tool that does more than read is an ask. */
+function askingPolicy(server: McpServer): string {
+  const asking = { interactive: true, modes: ['default'] };
+  return [
+    rule('allow', 999, server.tools, { mcpName: server.name }),
+    rule('deny', 950, ['ask_user', 'enter_plan_mode', 'exit_plan_mode']),
+    rule('ask_user', 1, ['*'], asking),
+    rule('allow', 2, READING, asking)
+  ].join('\n');
+}
+
+/** The approval mode of a run that asks. */
+export function askingMode(access: Access): string[] {
+  return ['--approval-mode', access === 'full' ? 'yolo' : 'default'];
+}
+
 function rule(
-  decision: 'allow' | 'deny',
+  decision: 'allow' | 'ask_user' | 'deny',
   priority: number,
   toolName: string[],
   more: object = {}

@@ -1,5 +1,10 @@
-import type { CliEngine, FailureCode, Reply } from '../src/plugin/plugin.ts';
-import { connect, interactive } from './gemini-cli-worker.ts';
+import type {
+  Access,
+  CliEngine,
+  FailureCode,
+  Reply
+} from '../src/plugin/plugin.ts';
+import { askingMode, connect, interactive } from './gemini-cli-worker.ts';
 import { reportingEdits, withCall, withEdits } from './shared/edits.ts';
 import { enforcement, permissions } from './shared/gemini-cli-limits.ts';
 import {
@@ -13,6 +18,20 @@ import {
 } from './shared/json-fields.ts';
 import { failedAgain, waits } from './shared/retries.ts';
 import { geminiCliTurns } from './turns/gemini-cli-turns.ts';
+
+const reading = `glob google_web_search grep_search list_directory read_file
+  read_many_files search_file_content web_fetch write_todos`.split(/\s+/);
+const writing = ['write_file', 'replace'];
+
+/** Prints events, without anybody to ask. */
+function printing(access: Access): string[] {
+  return [
+    ...['--output-format', 'stream-json'],
+    // No terminal shows this output, so the answer may arrive unescaped.
+    ...['--raw-output', '--accept-raw-output-risk'],
+    ...permissions(access)
+  ];
+}
 
 const cloud = ['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_*'];
 
@@ -41,14 +60,11 @@ export default {
   tools: (access) =>
     ({ read: 'reading', write: 'reading, editing', full: 'all' })[access],
 
-  args: ({ access, model, sessionId }) => [
-    ...['--output-format', 'stream-json'],
-    // No terminal shows this output, so the answer may arrive unescaped.
-    ...['--raw-output', '--accept-raw-output-risk'],
-    ...permissions(access),
+  args: ({ access, asks, model, sessionId }) => [
+    ...(asks ? ['--acp', ...askingMode(access)] : printing(access)),
     ...(model ? ['--model', model] : []),
     // With "=", so that an id can never be taken for a flag.
-    ...(sessionId ? [`--resume=${sessionId}`] : [])
+    ...(sessionId && !asks ? [`--resume=${sessionId}`] : [])
   ],
 
   env: {
@@ -120,6 +136,12 @@ export default {
 
   failure: codeOfText,
 
+  asks: {
+    access: ['read', 'write', 'full'],
+    edits: writing,
+    reads: reading,
+    acp: true
+  },
   connect,
   interactive,
   // The API engine of that name cannot be a worker.
@@ -155,10 +177,6 @@ function readCall(reply: Editing, line: Fields): Editing {
   const editing = { ...reply.editing, [text(line.tool_id)]: path };
   return { ...known, editing };
 }
-
-const reading = `glob google_web_search grep_search list_directory read_file
-  read_many_files search_file_content web_fetch write_todos`.split(/\s+/);
-const writing = ['write_file', 'replace'];
 
 function readToolResult(reply: Editing, line: Fields): Editing {
   const edited = reply.editing?.[text(line.tool_id)];

@@ -167,6 +167,13 @@ export interface CliEngine extends EngineBasics {
     /** Tools that only change one file, and tools that only read. */
     edits: string[];
     reads: string[];
+    /**
+     * With these requests, `args` make the program speak the Agent Client
+     * Protocol. The host gives it the prompt and answers its requests for
+     * permission; `read` and `turns` get events as of Gemini CLI's
+     * `stream-json`.
+     */
+    acp?: true;
   };
   /** A worker without it runs in the background. */
   interactive?: Interactive;

@@ -6,6 +6,10 @@
  * `node ask-bridge.cjs <folder> [hook]`: with `hook` it answers one call of a
  * program's permission hook, which it reads from stdin. A refusal of a named
  * hook event is exit code 2 with the reason on stderr.
+ *
+ * `node ask-bridge.cjs <folder> acp <session> <program> …`: runs a program that
+ * speaks the Agent Client Protocol, with the prompt from stdin. An empty session
+ * starts a new one.
  */
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
@@ -13,6 +17,8 @@ import { thisProcess } from '../../adapters/child-process/process-table.ts';
 import { askFile, askSettingsFile } from '../../core/asks/ask-files.ts';
 import { Asker, type AskSettings } from '../../core/asks/asker.ts';
 import { logProblem } from '../../host/log.ts';
+import { untilLoadable } from '../../interfaces/acp/gemini-sessions.ts';
+import { runAgent } from '../../interfaces/acp/run-agent.ts';
 import { serveEveryRevision } from '../../interfaces/mcp/server/every-revision.ts';
 import { liveUntilDisconnect } from '../../interfaces/mcp/server/lifecycle.ts';
 import {
@@ -44,6 +50,7 @@ const settings: AskSettings = JSON.parse(
 );
 const asker = new Asker({ directory, settings, self: thisProcess() });
 if (process.argv[3] === 'hook') void answerHook();
+else if (process.argv[3] === 'acp') void runAcp();
 else serveTools();
 
 function serveTools(): void {
@@ -55,11 +62,38 @@ function serveTools(): void {
   );
 }
 
+async function runAcp(): Promise<void> {
+  const [sessionId = '', command = '', ...args] = process.argv.slice(4);
+  if (sessionId !== '') await untilLoadable(sessionId);
+  const code = await runAgent({
+    ...{ command, args, cwd: process.cwd() },
+    server: {
+      name: 'troupe-ask',
+      command: process.execPath,
+      args: [process.argv[1] ?? '', directory]
+    },
+    prompt: readFileSync(0, 'utf8'),
+    sessionId: sessionId === '' ? undefined : sessionId,
+    signal: stopped().signal,
+    decide: async (tool, input, signal) => {
+      if (settings.access === 'full') return true;
+      const decision = await decidePermission(
+        asker,
+        settings,
+        tool,
+        input,
+        signal
+      ).catch(logProblem);
+      return decision?.behavior === 'allow';
+    },
+    print: (event) => stdout.write(`${JSON.stringify(event)}\n`)
+  });
+  stdout.write('', () => process.exit(code));
+}
+
 /** Every path prints a decision: a program may take silence for consent. */
 async function answerHook(): Promise<void> {
-  const gone = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(signal, () => gone.abort());
+  const { signal } = stopped();
   const hook = readHook();
   const decision = hook
     ? await decidePermission(
@@ -67,7 +101,7 @@ async function answerHook(): Promise<void> {
         settings,
         hook.tool,
         hook.input,
-        gone.signal
+        signal
       ).catch((problem: unknown) => {
         logProblem(problem);
         return refused('The ask could not be written.');
@@ -82,6 +116,14 @@ async function answerHook(): Promise<void> {
   }
   if (hook && (hook.event === undefined || isAllowed)) process.exit(0);
   process.stderr.write(String(decision.message), () => process.exit(2));
+}
+
+/** Aborted when this process is asked to end. */
+function stopped(): AbortController {
+  const controller = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => controller.abort());
+  return controller;
 }
 
 function refused(message: string): Record<string, unknown> {

@@ -73,9 +73,19 @@ export function connectAsks(
     inTerminal: false,
     environment
   });
+  const args = [...connection.args, ...program.args];
+  const session = request.sessionId ?? '';
   return {
     ...program,
-    args: [...connection.args, ...program.args],
+    ...(engine.asks?.acp
+      ? {
+          command: bridge.command,
+          args: [
+            ...[...bridge.args, directory, 'acp', session],
+            ...[program.command, ...args]
+          ]
+        }
+      : { args }),
     environment: { ...program.environment, ...connection.env }
   };
 }
