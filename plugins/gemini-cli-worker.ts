@@ -19,12 +19,12 @@ import { changedSettings } from './shared/user-settings.ts';
 export function connect(
   server: McpServer,
   directory: string,
-  { environment, inTerminal, read }: Surroundings
+  { environment, inTerminal, read, request }: Surroundings
 ): Connection {
   if (!inTerminal)
     return {
       args: [`--admin-policy=${join(directory, 'asks.toml')}`],
-      files: { 'asks.toml': askingPolicy(server) }
+      files: { 'asks.toml': askingPolicy(server, request.access) }
     };
   const home = environment.GEMINI_CLI_HOME || environment.HOME || homedir();
   const own = join('.gemini', 'settings.json');
@@ -100,14 +100,25 @@ function policy(server: McpServer): string {
   ].join('\n');
 }
 
-/** Of a run that asks: each use of a tool that does more than read is an ask. */
-function askingPolicy(server: McpServer): string {
+/**
+ * Of a run that asks: each use of a tool that does more than read is an ask. A
+ * tool whose requests do not show all that is to be allowed is denied.
+ */
+function askingPolicy(server: McpServer, access: Access): string {
+  const own = [
+    rule('allow', 999, server.tools, { mcpName: server.name }),
+    rule('deny', 950, ['ask_user', 'enter_plan_mode', 'exit_plan_mode'])
+  ];
+  if (access === 'full') return own.join('\n');
+  const unseen = ['activate_skill', 'invoke_agent', 'mcp_*'];
+  const fetching = access === 'write' ? ['web_fetch'] : [];
   const asking = { interactive: true, modes: ['default'] };
   return [
-    rule('allow', 999, server.tools, { mcpName: server.name }),
-    rule('deny', 950, ['ask_user', 'enter_plan_mode', 'exit_plan_mode']),
-    rule('ask_user', 1, ['*'], asking),
-    rule('allow', 2, READING, asking)
+    ...own,
+    rule('deny', 950, [...unseen, 'discovered_tool_*']),
+    rule('allow', 3, [...READING, ...fetching], asking),
+    rule('deny', 2, ['web_fetch'], asking),
+    rule('ask_user', 1, ['*'], asking)
   ].join('\n');
 }
 

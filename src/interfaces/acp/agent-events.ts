@@ -117,17 +117,33 @@ function tokensOf(value: unknown): Fields {
   return { input_tokens, output_tokens, total_tokens };
 }
 
-/** The name of the tool is in the id: `write_file__write_file_1795_0`. */
+/**
+ * What a call is comes from its kind, which the program sets. Its id, which the
+ * model's provider may set, only gives the name of the tool:
+ * `write_file__write_file_1795_0`.
+ */
 function callOf({ toolCallId, kind, title, content }: Fields): Call {
   const id = String(toolCallId);
-  const [tool = ''] = id.split(/__|-\d/);
+  const [named = ''] = id.split(/__|-\d/);
   const parts: Fields[] = Array.isArray(content) ? content.map(Object) : [];
   const diff = parts.find(({ type }) => type === 'diff');
+  if (diff) {
+    const tool = named === 'write_file' ? named : 'replace';
+    return { id, tool, input: inputOfEdit(tool, diff) };
+  }
+  const description = textOf(content);
+  const more = description === '' ? {} : { description };
   const name = typeof title === 'string' ? title : '';
-  if (diff) return { id, tool, input: inputOfEdit(tool, diff) };
-  if (kind === 'execute') return { id, tool, input: { command: name } };
-  return { id, tool, input: { title: name } };
+  if (kind === 'execute')
+    return { id, tool: shell, input: { command: name, ...more } };
+  const isOther = acting.includes(named);
+  const tool = isOther ? String(kind) : named;
+  return { id, tool, input: { title: name, ...more } };
 }
+
+const shell = 'run_shell_command';
+/** Tools that only calls of their own kind are. */
+const acting = [shell, 'write_file', 'replace'];
 
 function inputOfEdit(tool: string, { path, oldText, newText }: Fields): Fields {
   return tool === 'write_file'

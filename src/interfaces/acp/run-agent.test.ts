@@ -121,6 +121,16 @@ describe('a use of a tool', () => {
     ]);
   });
 
+  test.each([
+    ['execute', 'write_file__1', 'run_shell_command'],
+    ['other', 'run_shell_command__1', 'other'],
+    ['search', 'glob__1', 'glob']
+  ])('of the kind %s and the id %s is %s', async (kind, toolCallId, tool) => {
+    const call = JSON.stringify({ toolCallId, kind, title: 'x' });
+    await run(`await ask(0, { options, toolCall: ${call} }); ${stop}`);
+    expect(asked.map(([name]) => name)).toEqual([tool]);
+  });
+
   test('is canceled where there is no way to refuse it alone', async () => {
     await run(`const { result: given } = await ask(0, { options: options.slice(0, 2), toolCall: { toolCallId: 'x__1' } });
       say(JSON.stringify(given.outcome)); ${stop}`);
