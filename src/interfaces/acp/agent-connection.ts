@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { MessageLines } from '../mcp/transport/message-lines.ts';
 
 type Fields = Record<string, unknown>;
@@ -26,7 +27,7 @@ const mostLineBytes = 64 * 1024 * 1024;
  * stdin and stdout. Its stderr is ours.
  */
 export class AgentConnection {
-  /** Resolves with the exit code; 127 if it could not be started. */
+  /** Resolves with the exit code, as a shell has it. */
   readonly ended: Promise<number>;
   readonly #child: ChildProcess;
   readonly #handlers: Handlers;
@@ -45,7 +46,10 @@ export class AgentConnection {
         process.stderr.write(`${error.message}\n`);
         resolve(127);
       });
-      child.once('close', (code) => resolve(code ?? 1));
+      child.once('close', (code, signal) =>
+        // Like a shell.
+        resolve(code ?? 128 + (signal ? constants.signals[signal] : 0))
+      );
     });
     void this.ended.then(() => {
       const gone = new Error('The program ended before it answered.');

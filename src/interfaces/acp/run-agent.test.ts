@@ -137,13 +137,16 @@ describe('a use of a tool', () => {
     expect(printed[3]).toMatchObject({ content: '{"outcome":"cancelled"}' });
   });
 
-  test('is no longer waited for when the program is gone', async () => {
+  test.each([
+    ['process.exit(3)', 3],
+    ["process.kill(process.pid, 'SIGKILL')", 137]
+  ])('is no longer waited for when the program is gone: %s', async (end, code) => {
     const decide: AgentRun['decide'] = (_tool, _input, signal) =>
       new Promise((resolve) => {
         signal.addEventListener('abort', () => resolve(false));
       });
-    const script = `void ask(0, ${shell('rm a')}); setTimeout(() => process.exit(3), 100);`;
-    expect(await run(script, { decide })).toBe(3);
+    const script = `void ask(0, ${shell('rm a')}); setTimeout(() => ${end}, 100);`;
+    expect(await run(script, { decide })).toBe(code);
   });
 });
 
