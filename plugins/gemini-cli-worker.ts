@@ -100,22 +100,18 @@ function policy(server: McpServer): string {
   ].join('\n');
 }
 
-/**
- * Of a run that asks: each use of a tool that does more than read is an ask. A
- * tool whose requests do not show all that is to be allowed is denied.
- */
+/** Of a run that asks: the host gets each use of a tool that does not read. */
 function askingPolicy(server: McpServer, access: Access): string {
   const own = [
     rule('allow', 999, server.tools, { mcpName: server.name }),
     rule('deny', 950, ['ask_user', 'enter_plan_mode', 'exit_plan_mode'])
   ];
   if (access === 'full') return own.join('\n');
-  const unseen = ['activate_skill', 'invoke_agent', 'mcp_*'];
   const fetching = access === 'write' ? ['web_fetch'] : [];
   const asking = { interactive: true, modes: ['default'] };
   return [
     ...own,
-    rule('deny', 950, [...unseen, 'discovered_tool_*']),
+    rule('deny', 950, ['activate_skill', 'invoke_agent']),
     rule('allow', 3, [...READING, ...fetching], asking),
     rule('deny', 2, ['web_fetch'], asking),
     rule('ask_user', 1, ['*'], asking)

@@ -86,8 +86,12 @@ export class Stage {
   }
 
   /** Continues an agent, which must start. */
-  async resume(agent_id: string, prompt: string): Promise<string> {
-    const input = { agent_id, prompt, timeout: 60 };
+  async resume(
+    agent_id: string,
+    prompt: string,
+    timeout = 60
+  ): Promise<string> {
+    const input = { agent_id, prompt, timeout };
     this.#unlock();
     return startedId(await this.server.call('continue_agent', input));
   }

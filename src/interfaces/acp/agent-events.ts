@@ -1,10 +1,17 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 type Fields = Record<string, unknown>;
+
+/** A session that repeats its past, from a file, is not silent for so long. */
+const quietMs = 500;
 
 /** One use of a tool. */
 interface Call {
   id: string;
   tool: string;
   input: Fields;
+  /** Whether the input has all that is to be allowed. */
+  isShown: boolean;
 }
 
 /**
@@ -15,11 +22,17 @@ export class AgentEvents {
   readonly #print: (event: Fields) => void;
   /** Calls without a result. */
   readonly #open = new Set<string>();
-  /** A loaded session repeats what was said before. */
   #hasBegun = false;
+  #updatedAt = performance.now();
 
   constructor(print: (event: Fields) => void) {
     this.#print = print;
+  }
+
+  /** Waits until a loaded session has repeated what was said before. */
+  async repeated(): Promise<void> {
+    this.#updatedAt = performance.now();
+    while (performance.now() - this.#updatedAt < quietMs) await delay(50);
   }
 
   begin(sessionId: string, model: unknown): void {
@@ -28,6 +41,7 @@ export class AgentEvents {
   }
 
   update(update: Fields): void {
+    this.#updatedAt = performance.now();
     if (!this.#hasBegun) return;
     switch (update.sessionUpdate) {
       case 'agent_message_chunk': {
@@ -129,16 +143,18 @@ function callOf({ toolCallId, kind, title, content }: Fields): Call {
   const diff = parts.find(({ type }) => type === 'diff');
   if (diff) {
     const tool = named === 'write_file' ? named : 'replace';
-    return { id, tool, input: inputOfEdit(tool, diff) };
+    return { id, tool, input: inputOfEdit(tool, diff), isShown: true };
   }
   const description = textOf(content);
   const more = description === '' ? {} : { description };
   const name = typeof title === 'string' ? title : '';
-  if (kind === 'execute')
-    return { id, tool: shell, input: { command: name, ...more } };
+  if (kind === 'execute') {
+    const input = { command: name, ...more };
+    return { id, tool: shell, input, isShown: true };
+  }
   const isOther = acting.includes(named);
   const tool = isOther ? String(kind) : named;
-  return { id, tool, input: { title: name, ...more } };
+  return { id, tool, input: { title: name, ...more }, isShown: false };
 }
 
 const shell = 'run_shell_command';

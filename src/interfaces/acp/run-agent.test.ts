@@ -39,7 +39,7 @@ createInterface({ input: process.stdin }).on('line', async (line) => {
   const result = (facts) => send({ id, result: facts });
   const fail = (error) => send({ id, error });
   if (method === 'initialize') return result({ protocolVersion: 1 });
-  if (method === 'session/load') say('an earlier answer');
+  if (method === 'session/load') setTimeout(say, 200, 'an earlier answer');
   if (method !== 'session/prompt') return result({ sessionId: 's1', models: { currentModelId: 'm' } });
   const words = params.prompt[0].text;
   ${script}
@@ -122,14 +122,23 @@ describe('a use of a tool', () => {
   });
 
   test.each([
-    ['execute', 'write_file__1', 'run_shell_command'],
-    ['other', 'run_shell_command__1', 'other'],
-    ['search', 'glob__1', 'glob']
-  ])('of the kind %s and the id %s is %s', async (kind, toolCallId, tool) => {
-    const call = JSON.stringify({ toolCallId, kind, title: 'x' });
-    await run(`await ask(0, { options, toolCall: ${call} }); ${stop}`);
-    expect(asked.map(([name]) => name)).toEqual([tool]);
-  });
+    ['execute', 'write_file__1', 'run_shell_command', 1],
+    // Its request has only a title, which does not show what it does.
+    ['other', 'run_shell_command__1', 'other', 0],
+    ['fetch', 'web_fetch__1', 'web_fetch', 0]
+  ])(
+    'of the kind %s and the id %s is %s',
+    async (kind, toolCallId, tool, asks) => {
+      const call = JSON.stringify({ toolCallId, kind, title: 'x' });
+      await run(`await ask(0, { options, toolCall: ${call} }); ${stop}`);
+      expect(asked).toHaveLength(asks);
+      expect(printed.slice(1)).toMatchObject([
+        { type: 'tool_use', tool_name: tool },
+        { type: 'tool_result', error: { type: 'policy_violation' } },
+        ended
+      ]);
+    }
+  );
 
   test('is canceled where there is no way to refuse it alone', async () => {
     await run(`const { result: given } = await ask(0, { options: options.slice(0, 2), toolCall: { toolCallId: 'x__1' } });
@@ -140,14 +149,17 @@ describe('a use of a tool', () => {
   test.each([
     ['process.exit(3)', 3],
     ["process.kill(process.pid, 'SIGKILL')", 137]
-  ])('is no longer waited for when the program is gone: %s', async (end, code) => {
-    const decide: AgentRun['decide'] = (_tool, _input, signal) =>
-      new Promise((resolve) => {
-        signal.addEventListener('abort', () => resolve(false));
-      });
-    const script = `void ask(0, ${shell('rm a')}); setTimeout(() => ${end}, 100);`;
-    expect(await run(script, { decide })).toBe(code);
-  });
+  ])(
+    'is no longer waited for when the program is gone: %s',
+    async (end, code) => {
+      const decide: AgentRun['decide'] = (_tool, _input, signal) =>
+        new Promise((resolve) => {
+          signal.addEventListener('abort', () => resolve(false));
+        });
+      const script = `void ask(0, ${shell('rm a')}); setTimeout(() => ${end}, 100);`;
+      expect(await run(script, { decide })).toBe(code);
+    }
+  );
 });
 
 test('what a loaded session repeats is not printed', async () => {

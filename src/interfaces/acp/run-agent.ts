@@ -44,7 +44,8 @@ export async function runAgent(run: AgentRun): Promise<number> {
       if (method !== 'session/request_permission')
         throw new AgentError(-32601, `Method not found: ${method}`);
       const call = events.called(Object(params.toolCall));
-      const isAllowed = await run.decide(call.tool, call.input, gone.signal);
+      const isAllowed =
+        call.isShown && (await run.decide(call.tool, call.input, gone.signal));
       if (!isAllowed) events.denied(call.id);
       return { outcome: outcomeOf(params.options, isAllowed) };
     }
@@ -67,6 +68,7 @@ export async function runAgent(run: AgentRun): Promise<number> {
         ? await program.request('session/new', place)
         : await program.request('session/load', { ...place, sessionId });
     const session = sessionId ?? String(opened.sessionId);
+    if (sessionId !== undefined) await events.repeated();
     events.begin(session, Object(opened.models).currentModelId);
     const answer = await program.request('session/prompt', {
       sessionId: session,
