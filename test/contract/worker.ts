@@ -17,7 +17,7 @@ export function workerChecks(engine: CliEngine): Check[] {
   const { connect, interactive, workerAliases } = engine;
   return [
     ...(workerAliases ? [aliasCheck(engine, workerAliases)] : []),
-    ...(connect ? connectChecks(connect) : []),
+    ...(connect ? connectChecks(engine, connect) : []),
     ...(interactive ? terminalChecks(engine, interactive) : []),
     ...(connect || interactive
       ? [
@@ -43,8 +43,13 @@ function aliasCheck({ name, connect }: CliEngine, aliases: string[]): Check {
 
 type Connect = NonNullable<CliEngine['connect']>;
 
-function connectChecks(connect: Connect): Check[] {
+function connectChecks({ asks }: CliEngine, connect: Connect): Check[] {
   const all = () => places().map((place) => connect(...place));
+  /** Of a program that does not get its server by the protocol. */
+  const given = () =>
+    places()
+      .filter(([, , { inTerminal }]) => inTerminal || !asks?.acp)
+      .map((place) => connect(...place));
   return [
     {
       title: 'connects the same way each time, and leaves all as it was',
@@ -53,7 +58,7 @@ function connectChecks(connect: Connect): Check[] {
     {
       title: 'passes on all of the server it is given',
       run: () => {
-        for (const { args, env, files } of all()) {
+        for (const { args, env, files } of given()) {
           const words = [...args, ...valuesOf(env), ...valuesOf(files)].join();
           const { command, args: more, tools } = server;
           for (const word of [

@@ -27,7 +27,7 @@ import {
   timeout
 } from './shapes.ts';
 
-const prompt = z.string().min(1).describe('The whole task: all it sees');
+const prompt = z.string().min(1).describe('The task: all it sees');
 const requestId = z
   .string()
   .min(1)
@@ -55,7 +55,7 @@ const cliInput = {
   access: z
     .enum(['read', 'write', 'full'])
     .optional()
-    .describe('read: look; write: edit files; full (default): all'),
+    .describe('read; write: edit; full (default): all'),
   isolate: z.enum(['worktree']).optional()
 };
 
