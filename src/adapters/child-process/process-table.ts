@@ -60,19 +60,14 @@ export function processEnvironments(
 }
 
 /** Set in every agent's environment; children inherit it. */
-const markerName = 'TROUPE_AGENT_DIR';
-
-/** The variable that marks processes as those of the agent with this folder. */
-export function markerOf(directory: string): Record<string, string> {
-  return { [markerName]: directory };
-}
+const markerPrefix = 'TROUPE_AGENT_DIR=';
 
 /** The folder of the agent that started a process, by its environment. */
 export function markerIn(environment: string | undefined): string | undefined {
   return environment
     ?.split('\0')
-    .find((line) => line.startsWith(`${markerName}=`))
-    ?.slice(markerName.length + 1);
+    .find((line) => line.startsWith(markerPrefix))
+    ?.slice(markerPrefix.length);
 }
 
 let place: string | undefined;

@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Repositories } from '../../core/changes/ports.ts';
 import type { Worktree } from '../../core/runs/run.ts';
 import { headOf } from '../../core/state/files/text-file.ts';
-import { markerOf } from '../child-process/process-table.ts';
 import {
   locateRepository,
   type RepositoryLocation
@@ -44,7 +43,8 @@ export const addWorktree: Repositories['addWorktree'] = (
 ) => {
   const { origin } = worktree;
   const before = creations.get(origin) ?? Promise.resolve();
-  const env = directory === undefined ? {} : markerOf(directory);
+  const env: Record<string, string> =
+    directory === undefined ? {} : { TROUPE_AGENT_DIR: directory };
   const addOnce = () => add(worktree, { cwd: origin, env, signal });
   const creation = before.then(() => whenFree(addOnce));
   const settled = creation.catch(() => undefined);

@@ -95,18 +95,11 @@ export class ChangeTracker {
    * Called before `prepare` for an agent that this process took over: removes
    * what the killed server had prepared in part.
    */
-  async clear(record: RunRecord): Promise<void> {
-    const directory = this.#with.store.directoryOf(record.agent_id);
-    const { agent_id: id } = record;
-    const renewal = setInterval(() => touchStarting(directory), renewMs);
-    this.#removal.creating.add(id);
-    try {
+  clear(record: RunRecord): Promise<void> {
+    return this.#whilePreparing(record, async (directory) => {
       await settleCreation(record, this.#with);
       await removeSnapshot(directory);
-    } finally {
-      clearInterval(renewal);
-      this.#removal.creating.delete(id);
-    }
+    });
   }
 
   /**
@@ -117,25 +110,33 @@ export class ChangeTracker {
     return enterWorktree(this.#with.workspace, cwd, this.#with);
   }
 
-  async #prepare(
+  #prepare(
     record: RunRecord,
     entering: Promise<void> | undefined
   ): Promise<void> {
-    const { agent_id: id } = record;
+    const { worktree } = record;
+    return this.#whilePreparing(record, async (directory, cancelSignal) => {
+      await entering;
+      if (worktree) await this.#addWorktree(record, worktree, cancelSignal);
+      await this.#takeSnapshot(record, directory, cancelSignal);
+    });
+  }
+
+  /** Keeps an agent's slot, however long git takes. */
+  async #whilePreparing(
+    { agent_id: id, owner }: RunRecord,
+    work: (directory: string, cancelSignal: AbortSignal) => Promise<void>
+  ): Promise<void> {
     const directory = this.#with.store.directoryOf(id);
     const cancellation = new AbortController();
-    // Keeps the agent's slot, however long git takes.
     const renewal = setInterval(() => {
       touchStarting(directory);
-      if (claimOf(directory, record.owner.place))
+      if (claimOf(directory, owner.place))
         cancellation.abort(new Error('it was canceled'));
     }, renewMs);
     this.#removal.creating.add(id);
     try {
-      await entering;
-      if (record.worktree)
-        await this.#addWorktree(record, record.worktree, cancellation.signal);
-      await this.#takeSnapshot(record, directory, cancellation.signal);
+      await work(directory, cancellation.signal);
     } finally {
       clearInterval(renewal);
       this.#removal.creating.delete(id);

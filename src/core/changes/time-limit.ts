@@ -68,7 +68,7 @@ function afterAbort(signal: AbortSignal): Promise<never> {
 
 class Passed extends Error {}
 
-/** A timer that is this late tells that the process was paused. */
+/** If a timer fires this late, the process was paused. */
 const pausedMs = 2000;
 
 /** A paused process does not see what has ended, so the time starts again. */

@@ -1,4 +1,7 @@
-import { isSameProcess } from '../processes/process-identity.ts';
+import {
+  isSameProcess,
+  type ProcessIdentity
+} from '../processes/process-identity.ts';
 import type { RunRecord } from '../runs/run.ts';
 import { claimOf } from '../runs/run-files.ts';
 import { heirOf, isStarting } from '../runs/start-marks.ts';
@@ -47,22 +50,22 @@ export class WorktreeRemoval {
       return true;
     }
     // The agent was only queued.
-    if (!isStarting(directory) && !heirOf(directory, owner.place)) return true;
-    const creator = this.#creatorOf(record, directory);
+    const heir = heirOf(directory, owner.place);
+    if (!isStarting(directory) && !heir) return true;
+    const creator = this.#stateOf(heir?.identity ?? owner, id);
     if (creator !== 'dead') return creator === 'unknown';
     return withTimeout(this.remove(record), unusedMs, false);
   }
 
-  /** Whether the process that creates the worktree of an agent still may. */
-  #creatorOf(
-    { agent_id: id, owner }: RunRecord,
-    directory: string
+  /** Whether a process may still create the worktree of an agent. */
+  #stateOf(
+    creator: ProcessIdentity,
+    agentId: string
   ): 'alive' | 'dead' | 'unknown' {
     const { processes } = this.#with;
-    const { self } = processes;
-    const creator = heirOf(directory, owner.place)?.identity ?? owner;
-    if (!isSameProcess(creator, self)) return processes.liveness(creator);
-    return this.creating.has(id) ? 'alive' : 'dead';
+    if (!isSameProcess(creator, processes.self))
+      return processes.liveness(creator);
+    return this.creating.has(agentId) ? 'alive' : 'dead';
   }
 
   /**

@@ -108,7 +108,7 @@ test.each<[string, ElicitResult]>([
   ['accepts without a decision', { action: 'accept', content: {} }],
   ['accepts something else', accept({ decision: 'always' })]
 ])(
-  'a client that %s leaves the ask open, and is told of it',
+  'a client that %s leaves the ask open, and gets it in the answer',
   async (_, result) => {
     const id = await asking('permit make');
     const waited = await waitOf(id, () => result);
@@ -135,7 +135,7 @@ test('an answer from elsewhere takes the form away', async () => {
   expect(await waiting).toMatchObject({ status: 'all_completed' });
 });
 
-test('a form that nobody fills in does not keep the call beyond its time, and comes again', async () => {
+test('an unanswered form does not keep the call beyond its time, and comes again', async () => {
   const id = await asking('permit make');
   const first = await waitOf(id, never, { timeout: 1 });
   expect(first).toMatchObject({ status: 'timeout', still_running: [id] });

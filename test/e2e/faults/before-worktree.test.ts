@@ -179,7 +179,7 @@ test('an agent that was canceled before its start leaves nothing, though all ser
   await until('its end is complete', () => !existsSync(mark));
 });
 
-test('an agent that no server may start is queued until that is told', async () => {
+test('an agent that no server may start is queued, and interrupted after a minute', async () => {
   const id = await spawn(2);
   await ended();
   server = await startServer(workspace, { flags: ['--max-access', 'read'] });

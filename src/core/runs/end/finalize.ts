@@ -57,8 +57,8 @@ export async function finalize(
 
 /**
  * Completes an end that was recorded, but not its follow-up: journals the end
- * if its process was killed before that, lets go of the worktree, and removes
- * the open mark.
+ * if its process was killed before that, settles the worktree, and removes the
+ * open mark.
  * Only for outcomes of which `isBeingFinalized` is false.
  */
 export async function completeEnd(

@@ -54,7 +54,7 @@ export class AskForms {
 
   /**
    * Looks after the open asks of a wait.
-   * @returns those that the caller has to be told of, as no form is for them
+   * @returns the asks for which there is no form, which end the wait
    * @throws InputRequired if the client shows forms after the call
    */
   attend(open: OpenAsk[], mayRepeat: boolean): OpenAsk[] {
@@ -104,13 +104,16 @@ export class AskForms {
   }
 }
 
+/** Of one answer, as for `answer_agent`. */
+const mostChars = 20_000;
+
 /** The form for an ask, in the part of JSON Schema that forms may use. */
 function formFor({ ask, record }: OpenAsk): Form {
   const { ask_id, kind, tool, options = [], reason } = ask;
   const who = `${record.label} (agent ${record.agent_id})`;
   const subject = visibleText(subjectOf({ ask }));
   const because = reason === undefined ? '' : `\n\n${visibleText(reason)}`;
-  const text = { type: 'string', minLength: 1, maxLength: 20_000 };
+  const text = { type: 'string', maxLength: mostChars };
   if (kind === 'permission')
     return {
       message: `${who} asks for permission for one call of ${visibleText(tool)}, ask ${ask_id}:\n\n${subject}${because}`,
@@ -123,10 +126,9 @@ function formFor({ ask, record }: OpenAsk): Form {
             enum: ['allow', 'deny']
           },
           text: {
-            type: 'string',
+            ...text,
             title: 'Reason',
-            description: 'The agent reads it.',
-            maxLength: 20_000
+            description: 'The agent reads it.'
           }
         },
         required: ['decision']
@@ -137,13 +139,13 @@ function formFor({ ask, record }: OpenAsk): Form {
     message: `${who} asks, ask ${ask_id}:\n\n${subject}${because}${shown === '' ? '' : `\n\n- ${shown}`}`,
     requestedSchema: {
       type: 'object',
-      properties: { text: { ...text, title: 'Answer' } },
+      properties: { text: { ...text, title: 'Answer', minLength: 1 } },
       required: ['text']
     }
   };
 }
 
-/** The answer in a client's result; undefined if nobody has accepted one. */
+/** The answer in a client's result; undefined unless one was accepted. */
 function givenIn(
   kind: 'permission' | 'question',
   result: unknown
