@@ -72,6 +72,14 @@ describe('connection', () => {
     });
   });
 
+  test('is the same in the background, except for a run that asks', () => {
+    expect(connected({}, { inTerminal: false })).toEqual(connected());
+    const asks: EngineRequest = { ...request, access: 'read', asks: true };
+    const { args, env } = connected({}, { inTerminal: false, request: asks });
+    expect(args).toEqual(['--admin-policy=/project/worker/asks.toml']);
+    expect(env).toBeUndefined();
+  });
+
   test('a home directory that the user has moved is used', () => {
     const environment = { HOME: '/home/me', GEMINI_CLI_HOME: '/elsewhere' };
     const { links } = connected({}, { environment });

@@ -19,9 +19,9 @@ import { changedSettings } from './shared/user-settings.ts';
 export function connect(
   server: McpServer,
   directory: string,
-  { environment, inTerminal, read, request }: Surroundings
+  { environment, read, request }: Surroundings
 ): Connection {
-  if (!inTerminal)
+  if (request.asks)
     return {
       args: [`--admin-policy=${join(directory, 'asks.toml')}`],
       files: { 'asks.toml': askingPolicy(server, request.access) }

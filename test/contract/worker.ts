@@ -48,7 +48,7 @@ function connectChecks({ asks }: CliEngine, connect: Connect): Check[] {
   /** Of a program that does not get its server by the protocol. */
   const given = () =>
     places()
-      .filter(([, , { inTerminal }]) => inTerminal || !asks?.acp)
+      .filter(([, , { request }]) => !(request.asks && asks?.acp))
       .map((place) => connect(...place));
   return [
     {
