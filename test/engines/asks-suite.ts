@@ -1,9 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
+import { processesOf } from '../kit/agents/probe-agent.ts';
 import { until } from '../kit/judges/until.ts';
 import { askOf, asksOf } from '../kit/servers/ask-calls.ts';
-import { type RealCli, testWith } from './clis.ts';
+import { cliFolder, type RealCli, testWith } from './clis.ts';
 import { createStage, type Stage } from './stage.ts';
 
 const troupe = join(import.meta.dirname, '../../dist/troupe.cjs');
@@ -105,6 +107,70 @@ export function asksSuite(
       expect(isMade(stage)).toBe(false);
     });
 
+    test('is denied when its program is killed', async () => {
+      const stage = await createStage(cli);
+      const id = await stage.start(script, asking);
+      const ask = await askOf(stage.server, id);
+      for (const pid of programsOf(id)) process.kill(pid, 'SIGKILL');
+      const { status } = await stage.result(id);
+      expect(['failed', 'interrupted']).toContain(status);
+      const late = await answer(stage, ask, { decision: 'allow' });
+      expect(late.data).toMatchObject({ error_code: 'ask_expired' });
+      expect(isMade(stage)).toBe(false);
+    });
+
+    test('outlives its server, and has one of 20 answers of another', async () => {
+      const stage = await createStage(cli);
+      const id = await stage.start(script, asking);
+      const ask = await askOf(stage.server, id);
+      stage.server.child.kill('SIGKILL');
+      await stage.server.exited;
+      await stage.serve();
+      expect(await askOf(stage.server, id)).toBe(ask);
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          answer(stage, ask, { decision: n % 2 ? 'deny' : 'allow' })
+        )
+      );
+      const codes = answers.map(({ data }) => data.error_code);
+      const winner = codes.indexOf(undefined);
+      expect(codes.toSpliced(winner, 1)).toEqual(
+        Array(19).fill('already_answered')
+      );
+      expect(await stage.result(id)).toMatchObject({ status: 'completed' });
+      expect(isMade(stage)).toBe(winner % 2 === 0);
+    });
+
+    test('does what it was answered, when its time is over meanwhile', async () => {
+      const stage = await createStage(cli);
+      const id = await stage.start(script, { ...asking, ask_timeout: 2 });
+      const ask = await askOf(stage.server, id);
+      const { expires_at } = askFileOf(stage, id);
+      await delay(Date.parse(expires_at) - Date.now() - 20);
+      const { data } = await answer(stage, ask, { decision: 'allow' });
+      expect(await stage.result(id)).toMatchObject({ status: 'completed' });
+      expect(['answered', 'ask_expired']).toContain(
+        data.error_code ?? data.status
+      );
+      expect(isMade(stage)).toBe(data.status === 'answered');
+    });
+
+    test('asks a question that is answered after 75 s', async () => {
+      const stage = await createStage(cli);
+      const question = JSON.stringify({ question: 'Tabs?' });
+      const id = await stage.start(
+        `[[mcp: troupe-ask ask_coordinator ${question}]] [[say: Done.]]`,
+        asking
+      );
+      const ask = await askOf(stage.server, id);
+      await delay(75_000);
+      const text = 'spaces only';
+      const { data } = await answer(stage, ask, { text });
+      expect(data).toMatchObject({ status: 'answered' });
+      expect(await stage.result(id)).toMatchObject({ result: 'Done.' });
+      expect(stage.bodies().at(-1)).toContain(text);
+    });
+
     test('goes on waiting after a wrong answer, and keeps the first right one', async () => {
       const stage = await createStage(cli);
       const id = await stage.start(script, asking);
@@ -201,9 +267,30 @@ export function asksSuite(
 }
 
 /** The process that waits for the answer to a run's first ask. */
-export function bridgeOf({ workspace }: Stage, id: string): number {
+export function bridgeOf(stage: Stage, id: string): number {
+  return askFileOf(stage, id).bridge.pid;
+}
+
+/** A run's first ask, as it was written down. */
+function askFileOf(
+  { workspace }: Stage,
+  id: string
+): {
+  bridge: { pid: number };
+  expires_at: string;
+} {
   const file = join(workspace.record, 'spawns', id, 'asks', '1.json');
-  return JSON.parse(readFileSync(file, 'utf8')).bridge.pid;
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+/** The processes of an agent's real CLI, without those of ours. */
+function programsOf(id: string): number[] {
+  const programs = processesOf(id).filter((pid) => {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return words.includes(cliFolder) && !words.includes('troupe.cjs');
+  });
+  expect(programs).not.toEqual([]);
+  return programs;
 }
 
 /** Whether the command of the script has run. */
