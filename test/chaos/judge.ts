@@ -61,6 +61,8 @@ function agentFaults(agent: AgentEvidence): string[] {
   if (outcome !== status) faults.push(`outcome.json has ${outcome}`);
   if (journal.length === 0 && !agent.isJournalCut)
     faults.push('the journal has no end of it');
+  if (journal.length > 1)
+    faults.push(`the journal has ${journal.length} ends of it`);
   for (const end of journal)
     if (end !== status) faults.push(`the journal has ${end}, not ${status}`);
   if (logged.length !== 1 && !(agent.isJournalCut && logged.length === 0))

@@ -10,7 +10,6 @@ export function reportOf(
   seconds: number,
   seed: number
 ): Record<string, unknown> {
-  const recoveries = diary.recoveries.toSorted((a, b) => a - b);
   const count = (values: string[]) =>
     Object.fromEntries(
       [...new Set(values)]
@@ -26,14 +25,25 @@ export function reportOf(
     behaviours: count(agents.map(({ kind }) => kind)),
     done: Object.fromEntries([...diary.counts].toSorted()),
     responses: diary.responses.size,
-    recoveryMs: {
-      count: recoveries.length,
-      p50: Math.round(recoveries[Math.floor(recoveries.length / 2)] ?? 0),
-      most: Math.round(recoveries.at(-1) ?? 0)
-    },
+    recoveryMs: spread(diary.recoveries),
+    viewsBackMs: spread(diary.viewsBack),
     megabytes: Math.round(
       Math.max(...seen.map(({ peakMegabytes }) => peakMegabytes))
     ),
     descriptorsGained: Math.max(0, ...growth)
   };
+}
+
+function spread(times: number[]): Record<string, number> {
+  return {
+    count: times.length,
+    p50: Math.round(medianOf(times)),
+    most: Math.round(Math.max(0, ...times))
+  };
+}
+
+/** 0 of nothing. */
+export function medianOf(times: number[]): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { HostError, messageOf } from '../errors.ts';
 import { isInside } from '../paths/troupe-home.ts';
@@ -7,7 +7,7 @@ import type { Processes } from '../runs/ports.ts';
 import { isAgentId, type RunRecord, type Worktree } from '../runs/run.ts';
 import type { RunStore } from '../runs/run-store.ts';
 import { headOf } from '../state/files/text-file.ts';
-import { FileLock } from '../state/locks/file-lock.ts';
+import { whileLocked } from '../state/locks/file-lock.ts';
 import type { Repositories } from './ports.ts';
 
 const originMs = 4000;
@@ -192,22 +192,11 @@ export function worksIn(
 }
 
 /** Runs work under the lock of a worktree. */
-async function withLock(
+function withLock(
   { path }: Pick<Worktree, 'path'>,
   { store, processes }: WorktreeDependencies,
   work: () => Promise<void>
 ): Promise<void> {
   const lock = join(store.root, 'worktrees', `${basename(path)}.lock`);
-  const servers = `${lock}.servers`;
-  const fileLock = new FileLock(lock, servers, processes);
-  try {
-    await fileLock.holdWhile(work);
-  } finally {
-    fileLock.close();
-    try {
-      rmdirSync(servers);
-    } catch {
-      // The directory is in use: another process waits for the lock.
-    }
-  }
+  return whileLocked(lock, processes, work);
 }

@@ -3,7 +3,7 @@ import { conclude, keep } from '../conclude.ts';
 import { Diary } from '../diary.ts';
 import { tidyUp } from '../janitor.ts';
 import { faultsOf } from '../judge.ts';
-import { reportOf } from '../report.ts';
+import { medianOf, reportOf } from '../report.ts';
 import type { ChaosRun } from '../run.ts';
 import { Servers } from '../servers.ts';
 import {
@@ -25,6 +25,8 @@ const lanes = 6;
 const askers = 4;
 /** Whatever the number of agents, on however slow a machine. */
 const mostMs = 600_000;
+/** Of half the times at which views were deleted; others meet a full disk. */
+const mostUsualMs = 2000;
 
 /**
  * Lets people and agents work in one workspace until there were so many
@@ -61,6 +63,20 @@ export async function runEveryday(
     performance.now() - began > mostMs ||
     ((diary.counts.get('spawned') ?? 0) >= agents &&
       rounds.every((count) => count > 0));
+  /** What a run lacks that was over before its time. */
+  const unplayed = () => {
+    const spawned = diary.counts.get('spawned') ?? 0;
+    const acts = [...decks.flat(), ...once.filter(isWanted)];
+    return [
+      ...(spawned < agents ? [`only ${spawned} of ${agents} agents`] : []),
+      ...acts
+        .filter(({ what }) => !diary.counts.has(what))
+        .map(({ what }) => `${what} was not played`),
+      ...(medianOf(diary.viewsBack) > mostUsualMs
+        ? [`deleted views are usually not back within ${mostUsualMs} ms`]
+        : [])
+    ];
+  };
   const servers = new Servers(stage, luck(), diary, stage.outfit, stage.kinds);
   const player = (name: string): EverydayPlayer => ({
     ...{ name, stage, servers, diary, isOver },
@@ -97,7 +113,7 @@ export async function runEveryday(
     );
     const { evidence, last } = await conclude(player('judge'), gone, 180_000);
     lookForSessions(player('user'));
-    faults = faultsOf(evidence);
+    faults = [...faultsOf(evidence), ...unplayed()];
     const seconds = Math.round((performance.now() - began) / 1000);
     report = reportOf(evidence, servers, diary, seconds, seed);
     faults.push(...(await loseRecord(player('last'), last)));

@@ -165,6 +165,43 @@ test('an end is not journalled twice by a process that searched while another wr
   expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
 });
 
+/** A run whose process was killed between its outcome and the journal. */
+async function unjournalled(store: RunStore): Promise<RunRecord> {
+  const record = ended(store);
+  class Killed extends RunJournal {
+    override async recordEnd(): Promise<void> {
+      throw new Error('killed');
+    }
+  }
+  const journal = new Killed(store, log.journal);
+  const end = finalize(record, { ...dependenciesOf(store), journal });
+  await expect(end).rejects.toThrow('killed');
+  expect(log.journalText()).not.toContain('"type":"finished"');
+  return record;
+}
+
+test('an end that several processes complete at once is journalled once', async () => {
+  const stores = [1, 2, 3].map(() => new RunStore(state));
+  const record = await unjournalled(new RunStore(state));
+  await Promise.all(stores.map((store) => completed(store, record)));
+  expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
+  const names = readdirSync(join(state, 'spawns', record.agent_id));
+  expect(names.filter((name) => name.includes('lock'))).toEqual([]);
+});
+
+test('an end that was completed while its process was paused is journalled once', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  class Paused extends RunJournal {
+    override async ensureSpawn(): Promise<void> {
+      await completed(new RunStore(state), record);
+    }
+  }
+  const journal = new Paused(store, log.journal);
+  await finalize(record, { ...dependenciesOf(store), journal });
+  expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
+});
+
 async function completed(store: RunStore, record: RunRecord): Promise<void> {
   const outcome = store.outcomeOf(record.agent_id);
   if (!outcome) expect.fail('There is no outcome.');

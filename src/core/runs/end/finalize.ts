@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { AgentPages } from '../../audit/views/agent-page.ts';
 import type { ChangeTracker } from '../../changes/change-tracker.ts';
 import { isSameProcess } from '../../processes/process-identity.ts';
+import { whileLocked } from '../../state/locks/file-lock.ts';
 import type { Processes, RunAsks } from '../ports.ts';
 import type { Outcome, RunRecord } from '../run.ts';
 import type { RunEvents } from '../run-events.ts';
@@ -66,12 +67,15 @@ export async function completeEnd(
   outcome: Outcome,
   dependencies: FinalizeDependencies
 ): Promise<void> {
-  const { store, journal, changeTracker } = dependencies;
+  const { store, journal, changeTracker, processes } = dependencies;
   const { agent_id: id } = record;
-  const isJournalled = await journal.isEndRecorded(id);
-  // Another process may have journalled the end and removed the mark since.
-  if (!isJournalled && store.isOpen(id))
-    await journalEnd(record, outcome, dependencies);
+  if (!(await journal.isEndRecorded(id))) {
+    const lock = join(store.directoryOf(id), 'end.lock');
+    await whileLocked(lock, processes, async () => {
+      if (!(await journal.isEndRecorded(id)))
+        await journalEnd(record, outcome, dependencies);
+    });
+  }
   if (await changeTracker.leave(record, false)) store.close(id);
 }
 
@@ -191,5 +195,7 @@ async function journalEnd(
 ): Promise<void> {
   await journal.ensureSpawn(record);
   store.sizes.note(record.agent_id);
-  await journal.recordEnd(record, outcome);
+  // Another process has completed the end while this one was paused.
+  const isDone = () => !store.isOpen(record.agent_id);
+  await journal.recordEnd(record, outcome, isDone);
 }

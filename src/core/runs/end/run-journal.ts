@@ -52,9 +52,17 @@ export class RunJournal {
     this.#journal.append({ type, agent_id, reason: reason ?? null });
   }
 
-  /** Only the writer of the outcome may skip the check with `isEndRecorded`. */
-  async recordEnd(record: RunRecord, outcome: Outcome): Promise<void> {
-    this.#journal.append(await this.#finishedEvent(record, outcome));
+  /**
+   * Only the writer of the outcome may skip the check with `isEndRecorded`.
+   * @param isDone asked last: true if it need not be journalled any more
+   */
+  async recordEnd(
+    record: RunRecord,
+    outcome: Outcome,
+    isDone = () => false
+  ): Promise<void> {
+    const event = await this.#finishedEvent(record, outcome);
+    if (!isDone()) this.#journal.append(event);
   }
 
   /**

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, readdirSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errnoOf, HostError } from '../../errors.ts';
@@ -246,5 +246,29 @@ export class FileLock {
     if (!holder) return lockedByForeigner(this.path, found);
     if (heldMs < holdTimeoutMs) return lockedByMany(this.path, totalTimeoutMs);
     return lockedByOne(this.path, holder, heldMs, this.#processes.liveness);
+  }
+}
+
+/**
+ * Runs work under a lock that is used rarely, and leaves no file of it.
+ * @throws HostError `state_locked`, as `hold`
+ */
+export async function whileLocked(
+  path: string,
+  processes: LivenessCheck,
+  work: () => Promise<void>
+): Promise<void> {
+  const servers = `${path}.servers`;
+  const lock = new FileLock(path, servers, processes);
+  try {
+    await lock.holdWhile(work);
+  } finally {
+    lock.close();
+    try {
+      remove(join(servers, '.gitignore'));
+      rmdirSync(servers);
+    } catch {
+      // The directory is in use: another process waits for the lock.
+    }
   }
 }
