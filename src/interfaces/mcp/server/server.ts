@@ -216,13 +216,16 @@ function formsOf(
 function progressOf({ _meta, sendNotification }: Extra) {
   const progressToken = _meta?.progressToken;
   let last = -1;
-  return (progress: number, total: number, message: string) => {
+  return (progress: number, total: number | undefined, message: string) => {
     // The protocol requires that progress increases with each notification.
     if (progressToken === undefined || progress <= last) return;
     last = progress;
     sendNotification({
       method: 'notifications/progress',
-      params: { progressToken, progress, total, message }
+      params: {
+        ...{ progressToken, progress, message },
+        ...(total === undefined ? {} : { total })
+      }
     }).catch(() => undefined);
   };
 }

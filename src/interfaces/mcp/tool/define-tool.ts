@@ -23,8 +23,11 @@ export interface ToolContext extends Asker {
   toldAsks: Set<string>;
   /** Undefined for a client that shows no forms. */
   forms?: FormDoor | undefined;
-  /** Notifies the client of progress, if the call has a progress token. */
-  progress: (done: number, total: number, message: string) => void;
+  /**
+   * Notifies the client of progress, if the call has a progress token, and only
+   * if `done` has grown. Without `total`, it is no more than a sign of life.
+   */
+  progress: (done: number, total: number | undefined, message: string) => void;
   /**
    * Registers work to run once the answer has been written to the client's
    * connection. The work never runs if that fails or the answer is an error.

@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { type AskAnswer, isUnanswered } from '../../../core/asks/ask.ts';
 import type { Asker, AskSettings } from '../../../core/asks/asker.ts';
 import { isPlainReading, permissionOf } from '../../../core/asks/permission.ts';
-import { acting, defineTool, type Tool } from '../tool/define-tool.ts';
+import {
+  acting,
+  defineTool,
+  type Tool,
+  type ToolContext
+} from '../tool/define-tool.ts';
 
 /** The most characters of a question, a reason, or what is to be allowed. */
 const mostChars = 8000;
@@ -60,8 +65,13 @@ export function askTools(asker: Asker, place: Place): Tool[] {
         annotations: acting,
         textOf: JSON.stringify,
         handle: ({ tool_name, input }, { signal, progress }) =>
-          decidePermission(asker, place, tool_name, input, signal, (waited) =>
-            progress(waited, seconds, 'waiting for an answer')
+          decidePermission(
+            asker,
+            place,
+            tool_name,
+            input,
+            signal,
+            signsOfLife(progress, seconds)
           )
       })
     ),
@@ -88,7 +98,7 @@ export function askTools(asker: Asker, place: Place): Tool[] {
               needs: 'write'
             },
             signal,
-            (waited) => progress(waited, seconds, 'waiting for an answer')
+            signsOfLife(progress, seconds)
           )
           .catch(() => undefined);
         return !answer || isUnanswered(answer) || answer.text === null
@@ -101,6 +111,19 @@ export function askTools(asker: Asker, place: Place): Tool[] {
       }
     })
   ];
+}
+
+/** Counts its reports: elapsed time is no progress. */
+function signsOfLife(
+  progress: ToolContext['progress'],
+  seconds: number
+): (waited: number) => void {
+  let count = 0;
+  return (waited) => {
+    count += 1;
+    const message = `waiting for an answer: ${waited} of at most ${seconds} s`;
+    progress(count, undefined, message);
+  };
 }
 
 /** Programs read the decision from the text, and fail at anything beside it. */
