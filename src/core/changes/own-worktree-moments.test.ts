@@ -24,6 +24,7 @@ import { createRepositories } from '../../adapters/git/repositories.ts';
 import type { RunRecord, Worktree } from '../runs/run.ts';
 import { RunStore } from '../runs/run-store.ts';
 import { FileLock } from '../state/locks/file-lock.ts';
+import { keepChanges } from './change-file.ts';
 import {
   createBelow,
   enterWorktree,
@@ -31,6 +32,8 @@ import {
   restoreWorktree,
   reuseWorktree
 } from './own-worktree.ts';
+import { TimeLimit } from './time-limit.ts';
+import { WorktreeRemoval } from './worktree-removal.ts';
 
 vi.mock('node:fs', async () => {
   const { watchedFs } = await import(
@@ -174,6 +177,28 @@ describe('while another process removes a worktree,', () => {
   test('the agent that it was made for does not wait', async () => {
     await duringRemoval(() => reuseWorktree(record, dependencies()));
     expect(existsSync(worktree.path)).toBe(false);
+  });
+});
+
+describe('the worktree of an agent that ended without changes', () => {
+  beforeEach(() => {
+    const directory = store.directoryOf(first);
+    const { pid, start } = processes.self;
+    writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
+    writeFileSync(join(directory, 'exit'), '0\n');
+    keepChanges(directory, { v: 1, total: 0, files: [], patch: null });
+  });
+  const leave = (isFirst: boolean) =>
+    new WorktreeRemoval(dependencies(), new TimeLimit()).leave(record, isFirst);
+
+  test('is removed by the process that recorded the end', async () => {
+    expect(await leave(true)).toBe(true);
+    expect(existsSync(worktree.path)).toBe(false);
+  });
+
+  test('stays for any other process, though no agent works there', async () => {
+    expect(await leave(false)).toBe(true);
+    expect(existsSync(worktree.path)).toBe(true);
   });
 });
 

@@ -114,4 +114,16 @@ describe('the last words of a running agent', () => {
     expect(await listed(id, server)).not.toHaveProperty('progress');
     expect(await listed(id, server)).not.toHaveProperty('source');
   });
+
+  test('come with the seconds since it was started', async () => {
+    const began = performance.now();
+    const id = await spawned('plain', 'on and on');
+    const seconds = await until('a second', async () => {
+      const { data } = await other.call('result', { agent_id: id });
+      return Number(data.elapsed_seconds) || undefined;
+    });
+    const most = Math.round((performance.now() - began) / 1000);
+    expect(seconds).toBeGreaterThanOrEqual(1);
+    expect(seconds).toBeLessThanOrEqual(most);
+  });
 });
