@@ -10,6 +10,13 @@ export function memoryOf(pid) {
   return { now: megabytes('VmRSS'), peak: megabytes('VmHWM') };
 }
 
+/** Memory in megabytes that a process shares with no other one. */
+export function privateMegabytes(pid) {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  const kilobytes = [...text.matchAll(/^Private_(?:Clean|Dirty):\s+(\d+)/gm)];
+  return kilobytes.reduce((sum, [, count]) => sum + Number(count), 0) / 1024;
+}
+
 /** Milliseconds of processor time so far, summed over all threads. */
 export function cpuMsOf(pid) {
   const tasks = `/proc/${pid}/task`;

@@ -40,6 +40,7 @@ const all = [
   'roles.mjs',
   'council.mjs',
   'orchestrator.mjs',
+  'asks.mjs',
   'chaos.mjs',
   'peers.mjs',
   'install.mjs'
