@@ -13,8 +13,8 @@ import {
   type TempWorkspace
 } from '../kit/workspaces/temp-workspace.ts';
 import { tmuxStage } from '../kit/workspaces/tmux-stage.ts';
-import type { Turn } from '../model-server/actions.ts';
-import { startModelServer } from '../model-server/server.ts';
+import type { Action, Turn } from '../model-server/actions.ts';
+import { type ModelServer, startModelServer } from '../model-server/server.ts';
 import type { TerminalClient } from './clients.ts';
 import { Screen } from './screen.ts';
 
@@ -42,15 +42,23 @@ const answer = 'It says that the parser comes first, as the other two need it.';
 
 const size = [100, 40] as const;
 
-/** From a project without troupe to the first answer of an agent. */
-export async function walk(
+/** A project of a user of a client, with a model and a terminal. */
+export interface Outing {
+  workspace: TempWorkspace;
+  model: ModelServer;
+  screen: Screen;
+  env: Record<string, string>;
+}
+
+/** A project without troupe, and a logged-in user; taken down with the test. */
+export async function setOut(
   client: TerminalClient,
-  troupe: string
-): Promise<Walk> {
+  troupe: string,
+  script: (turn: Turn) => Action[] | undefined
+): Promise<Outing> {
   const workspace = createTempWorkspace();
-  const model = await startModelServer({ script: scriptFor(client) });
+  const model = await startModelServer({ script });
   const stage = tmuxStage(...size);
-  const screen = new Screen(stage);
   onTestFinished(async () => {
     stage.stop();
     await endAllOf(workspace);
@@ -68,6 +76,44 @@ export async function walk(
   };
   // The address of our model stands in its configuration.
   await output([process.execPath, troupe, 'trust', '--yes'], workspace, env);
+  return { workspace, model, screen: new Screen(stage), env };
+}
+
+/** What `troupe init` says. */
+export function init(
+  { workspace, env }: Outing,
+  troupe: string,
+  args: string[]
+): Promise<string> {
+  // Both streams as they come, as in a terminal.
+  const shell = ['sh', '-c', '"$@" 2>&1', 'sh'];
+  const words = [process.execPath, troupe, 'init', ...args];
+  return output([...shell, ...words], workspace, env);
+}
+
+/** Starts a client and answers what it asks before one can type. */
+export async function enter(
+  { screen, workspace, env }: Outing,
+  client: TerminalClient,
+  note: (title: string, lines: string[]) => void = () => undefined
+): Promise<void> {
+  screen.start(client.command, workspace.path, env);
+  let at = `start ${client.command[0]}`;
+  for (const question of client.questions) {
+    note(at, await screen.shows(question.shows));
+    at = `answer ${question.title}`;
+    await screen.answer(question);
+  }
+  note(at, await screen.shows(client.ready));
+}
+
+/** From a project without troupe to the first answer of an agent. */
+export async function walk(
+  client: TerminalClient,
+  troupe: string
+): Promise<Walk> {
+  const outing = await setOut(client, troupe, scriptFor(client));
+  const { workspace, model, screen } = outing;
   const steps: Step[] = [];
   const places: [string, string][] = [
     [dirname(dirname(troupe)), '/path/to/troupe'],
@@ -81,24 +127,12 @@ export async function walk(
     steps.push({ title, seconds, asks, screen: anywhere(lines, places) });
     since = performance.now();
   };
-  const init = ['init', client.cli.name, '--yes'];
-  const said = await output(
-    // Both streams as they come, as in a terminal.
-    ['sh', '-c', '"$@" 2>&1', 'sh', process.execPath, troupe, ...init],
-    workspace,
-    env
-  );
-  note(`troupe ${init.join(' ')}`, said.trimEnd().split('\n'));
-  screen.start(client.command, workspace.path, env);
-  let at = `start ${client.command[0]}`;
-  for (const question of client.questions) {
-    note(at, await screen.shows(question.shows));
-    at = `answer ${question.title}`;
-    await screen.answer(question);
-  }
-  note(at, await screen.shows(client.ready));
+  const args = [client.cli.name, '--yes'];
+  const said = await init(outing, troupe, args);
+  note(`troupe init ${args.join(' ')}`, said.trimEnd().split('\n'));
+  await enter(outing, client, note);
   await screen.say(sentenceFor(client));
-  at = 'say it';
+  let at = 'say it';
   for (const question of client.approvals) {
     note(at, await screen.shows(question.shows));
     at = `answer ${question.title}`;

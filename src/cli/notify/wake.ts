@@ -22,7 +22,7 @@ export interface WakeTimes {
   gatherMs: number;
 }
 
-const usualTimes: WakeTimes = { pollMs: 500, gatherMs: 2000 };
+const usualTimes: WakeTimes = { pollMs: 250, gatherMs: 1000 };
 
 /** Agents that ended last, among which others may wake the same session. */
 const mostOthers = 50;
