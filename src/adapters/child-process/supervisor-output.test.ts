@@ -3,6 +3,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync
@@ -81,6 +82,23 @@ describe.concurrent.each([
     expect(run.read('stdout')).toBe('over\n');
     await killTree({ ...whole(run.directory), justEnded: true });
     expect(processesOf(run.directory)).toEqual([]);
+  });
+
+  testHere('is complete although its readers were stopped', async () => {
+    const file = join(base, `${name}-stopped`);
+    const run = start(
+      'echo one; while [ ! -e "$1" ]; do sleep 0.05; done; seq 2 2000; exit 6',
+      { args: [file] }
+    );
+    await until('the program', () => run.read('stdout') === 'one\n');
+    const readers = processesOf(run.directory).filter(isReader);
+    expect(readers).toHaveLength(2);
+    for (const pid of readers) process.kill(pid, 'SIGSTOP');
+    writeFileSync(file, '');
+    await run.ended;
+    expect(exitCodeOf(run.directory)).toBe(6);
+    expect(run.read('stdout')).toMatch(/^one\n2\n[\d\n]*\n2000\n$/);
+    expect(endNotesOf(run.directory).cut).toBe('');
   });
 
   testHere('has no reader left when its supervisor is killed', async () => {
@@ -170,6 +188,12 @@ describe.concurrent.each([
       }
     }
   );
+
+  /** One of the two `cat`, in busybox by another name of the program. */
+  function isReader(pid: number): boolean {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return words.some((word) => /(^|\/)cat$/.test(word));
+  }
 
   function start(script: string, options: SupervisedOptions = {}) {
     // A failed test leaves no process for long.

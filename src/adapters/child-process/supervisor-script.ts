@@ -204,19 +204,43 @@ keep() {
   exit
 }
 over() {
-  looks=0
-  while [ "$looks" -lt 40 ]; do
-    looks=$((looks + 1))
+  # What the agent has put out is at most a full pipe of a mebibyte.
+  kill -CONT $cat
+  copied
+  most=$((copied + 1048576)) looks=0
+  while :; do
     if read -r state <"/proc/$cat/stat"; then
-      # Asleep, so the pipe is empty; or ended.
-      case \${state##*) } in [SZX]*) break ;; esac
+      case \${state##*) } in
+        # Asleep, so the pipe is empty; or ended.
+        [SZX]*) break ;;
+        # The disk keeps it waiting.
+        D*) sleep 0.05 || sleep 1 ;;
+        *) looks=$((looks + 1)) ;;
+      esac
     elif [ -d /proc/self ] || ! kill -0 $cat; then
+      break
+    else
+      looks=$((looks + 1))
+    fi
+    copied
+    [ "$copied" -lt "$most" ] || break
+    if [ ! -d /proc/self ]; then
+      [ "$looks" -lt 40 ] || break
+    elif [ "$looks" -ge 400 ]; then
+      echo "[cut]" >>"$dir/exit"
       break
     fi
     [ "$looks" -le 20 ] && [ -d /proc/self ] || sleep 0.05 || sleep 1
   done
   kill -KILL $cat
   exit
+}
+copied() {
+  copied=0
+  [ -r "/proc/$cat/io" ] || return 0
+  while read -r name bytes; do
+    [ "$name" != wchar: ] || copied=$bytes
+  done <"/proc/$cat/io"
 }
 
 if [ "$output" = pipe ] &&
