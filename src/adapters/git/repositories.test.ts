@@ -73,6 +73,25 @@ describe('a comparison reports the files that changed', () => {
     ]);
   });
 
+  test('also when they are ignored and were committed or staged by force', async () => {
+    project.write('.gitignore', 'build/\n*.log\n');
+    project.write('build/before.js', '1\n');
+    project.git('add', '-f', 'build/before.js');
+    project.commit('patterns');
+    const { files } = await project.seen(() => {
+      project.write('build/committed.js', '1\n');
+      project.git('add', '-f', 'build/committed.js');
+      project.commit('by the agent');
+      project.write('staged.log', '1\n');
+      project.git('add', '-f', 'staged.log');
+      project.write('build/ignored.js', '1\n');
+    });
+    expect(files.map(({ path }) => path)).toEqual([
+      'build/committed.js',
+      'staged.log'
+    ]);
+  });
+
   test('with both names of a renamed file, and null counts for a binary file', async () => {
     project.write('bytes.bin', 'a\0b');
     project.commit('bytes');

@@ -19,6 +19,7 @@ import {
   withOwnIndex
 } from './shadow.ts';
 import {
+  addedWithForce,
   isOurs,
   readable,
   type Tree,
@@ -96,7 +97,8 @@ const compare: Repositories['compare'] = async (view, patch, signal) => {
   const index = temporaryName('index');
   const shadow = await withOwnIndex(shadowAt(path, top), index);
   try {
-    const tree = await takeTree(shadow, owned, signal);
+    const forced = await addedWithForce(shadow, signal);
+    const tree = await takeTree(shadow, owned, signal, forced);
     const unseen = unseenIn(tree, remembered);
     const rest = unseen === undefined ? {} : { unseen };
     if (tree.id === before) return { files: [], ...rest };

@@ -1,7 +1,7 @@
 import { lstat, open } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { ownReadFlags } from '../../core/state/files/regular-file.ts';
-import { GitError, lineOf } from './run-git.ts';
+import { GitError, git, lineOf } from './run-git.ts';
 import { type Shadow, shadowGit } from './shadow.ts';
 
 // Git's paths are bytes; here they are strings with one character per byte.
@@ -22,16 +22,19 @@ const batch = 64;
 /**
  * Writes the working directory as a tree, committed or not: updates the
  * shadow's index with every file that is not ignored.
+ * @param more files that count although a pattern ignores them
  */
 export async function takeTree(
   shadow: Shadow,
   owned: string[],
-  signal: AbortSignal
+  signal: AbortSignal,
+  more: string[] = []
 ): Promise<Tree> {
   const ours = isOurs(shadow.top, owned);
   const differing = await differingPaths(shadow, owned, signal);
+  const all = [...new Set([...differing, ...more])];
   // Sorted, so that an entry that became a directory precedes files in it.
-  const paths = differing.filter((path) => !ours(path)).sort();
+  const paths = all.filter((path) => !ours(path)).sort();
   const nested = paths.filter((path) => path.endsWith('/')).map(readable);
   const files = paths.filter((path) => !path.endsWith('/'));
   await checkSize(shadow.top, files);
@@ -51,6 +54,31 @@ export async function takeTree(
   return { id, nested, unreadable: unreadable.map(readable) };
 }
 
+/**
+ * Files that the project's own index has got since the snapshot although a
+ * pattern ignores them: an agent may add them with force. None if that index
+ * cannot be read.
+ */
+export async function addedWithForce(
+  shadow: Shadow,
+  signal: AbortSignal
+): Promise<string[]> {
+  const args = ['ls-files', '-z', '-s', '-i', '-c', '--exclude-standard'];
+  const now = filesIn(
+    await git(args, { cwd: shadow.top, signal }).catch(() => Buffer.alloc(0))
+  );
+  if (now.length === 0) return [];
+  const before = new Set(filesIn(await shadowGit(shadow, args, signal)));
+  return now.filter((path) => !before.has(path));
+}
+
+/** Paths of `ls-files -s`, without nested repositories. */
+function filesIn(output: Buffer): string[] {
+  return namesIn(output)
+    .filter((entry) => !entry.startsWith('160000 '))
+    .map((entry) => entry.slice(entry.indexOf('\t') + 1));
+}
+
 /** Files that differ from the index or are not in it. */
 async function differingPaths(
   shadow: Shadow,
@@ -63,8 +91,11 @@ async function differingPaths(
       sharedFolders.flatMap((name) => ['-x', `/${prefix}.agents/${name}/`])
     );
   const args = ['ls-files', '-z', '-m', '-o', '--exclude-standard'];
-  const text = await shadowGit(shadow, [...args, ...excluded], signal);
-  return [...new Set(text.toString('latin1').split('\0'))].filter(Boolean);
+  return namesIn(await shadowGit(shadow, [...args, ...excluded], signal));
+}
+
+function namesIn(output: Buffer): string[] {
+  return output.toString('latin1').split('\0').filter(Boolean);
 }
 
 /** Troupe's folders in `.agents/`, which may also hold the project's files. */
