@@ -26,7 +26,7 @@ import { writersElsewhere } from './other-workspaces.ts';
 import {
   createBelow,
   enterWorktree,
-  isDeleted,
+  placeOf,
   reuseWorktree,
   settleCreation
 } from './own-worktree.ts';
@@ -257,8 +257,8 @@ export class ChangeTracker {
     const late = lateNote(directory);
     try {
       // In a folder at its path, git would find the repository above.
-      if (record.worktree && isDeleted(record.worktree))
-        throw new Error('its worktree was deleted');
+      const place = record.worktree ? placeOf(record.worktree) : 'there';
+      if (place !== 'there') throw new Error(`its worktree was ${place}`);
       const found = await this.#limits.within(mostMs, (signal) =>
         repositories.compare(this.#viewOf(record, directory), patch, signal)
       );

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync } from 'node:fs';
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, sep } from 'node:path';
 import { HostError, messageOf } from '../errors.ts';
 import { isInside } from '../paths/troupe-home.ts';
 import { resolveDirectory } from '../runs/admission/containment.ts';
@@ -172,15 +172,21 @@ export async function settleCreation(
 const mostLinkBytes = 5000;
 
 /**
- * Whether a worktree was deleted. Its folder alone proves nothing, because an
- * agent that goes on creates it again: then it has no `.git` file that leads to
- * git's own entry for the worktree.
+ * Whether a worktree is in its place. Its folder alone proves nothing, because
+ * an agent that goes on creates it again: then it has no `.git` file. `moved`
+ * if its repository is not in its place either, or git knows another place.
  */
-export function isDeleted({ path }: Worktree): boolean {
+export function placeOf({
+  path,
+  origin
+}: Worktree): 'there' | 'moved' | 'deleted' {
   const link = join(path, '.git');
-  if (!existsSync(link)) return true;
-  const [, entry] = /^gitdir: (.+)/.exec(headOf(link, mostLinkBytes)) ?? [];
-  return entry !== undefined && !existsSync(resolve(path, entry));
+  if (existsSync(link)) return 'there';
+  const repository = join(origin, '.git');
+  if (!existsSync(repository)) return 'moved';
+  const entry = join(repository, 'worktrees', basename(path), 'gitdir');
+  const place = existsSync(entry) ? headOf(entry, mostLinkBytes).trim() : link;
+  return place !== link && existsSync(place) ? 'moved' : 'deleted';
 }
 
 /** Whether a worktree is the agent's own, or contains its directory. */

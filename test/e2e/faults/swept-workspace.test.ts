@@ -1,4 +1,10 @@
-import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
@@ -80,6 +86,35 @@ describe('while an agent runs and is waited for', () => {
   test('an isolated agent whose worktree goes and that creates its folder again ends with that as its error', () =>
     expectLost('mkdir -p "$own"; echo z >"$own/after.txt"'));
 });
+
+test.each<[string, (worktree: string) => void, string | undefined]>([
+  [
+    'its repository is renamed',
+    () => renameSync(join(workspace.path, '.git'), `${workspace.path}.git`),
+    undefined
+  ],
+  [
+    'its worktree is moved by git',
+    (worktree) =>
+      workspace.git('worktree', 'move', worktree, `${workspace.path}-moved`),
+    'The files were not compared: its worktree was moved.'
+  ]
+])(
+  'an isolated agent is judged by its own end though %s meanwhile',
+  async (_, act, why) => {
+    const { id, waiting } = await started({ isolate: 'worktree' });
+    act(join(workspace.path, '.agents', 'worktrees', id));
+    writeFileSync(gate, '');
+    const { data } = await waiting;
+    const [result] = data.results as Record<string, unknown>[];
+    expect(result).toMatchObject({
+      status: 'completed',
+      error: null,
+      result: 'answer'
+    });
+    expect(result?.files_changed_note).toBe(why);
+  }
+);
 
 /** @param act what the agent does once its worktree is gone */
 async function expectLost(act: string): Promise<void> {

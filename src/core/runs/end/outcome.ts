@@ -8,7 +8,7 @@ import type {
   Usage
 } from '../../../plugin/plugin.ts';
 import { changesOf } from '../../changes/change-file.ts';
-import { isDeleted } from '../../changes/own-worktree.ts';
+import { placeOf } from '../../changes/own-worktree.ts';
 import { classifyWith } from '../../engines/failures.ts';
 import {
   bytesIfThere,
@@ -120,7 +120,7 @@ export function lostTreeOf(
   { worktree, owner }: RunRecord,
   directory: string
 ): string | undefined {
-  if (!worktree || !isDeleted(worktree)) return undefined;
+  if (!worktree || placeOf(worktree) !== 'deleted') return undefined;
   const hasStarted = claimOf(directory, owner.place)?.supervisor !== undefined;
   // Without changes, another process has captured the diff and removed it.
   const wasDeleted = changesOf(directory)?.total !== 0;
