@@ -13,7 +13,7 @@ import {
 } from './repository-location.ts';
 import { type GitCall, git, lineOf } from './run-git.ts';
 import { absolute, gitlink } from './take-tree.ts';
-import { whenFree } from './worktrees.ts';
+import { asideOf, whenFree } from './worktrees.ts';
 
 /**
  * Removes a worktree that holds no work. It is renamed first, so that no
@@ -85,7 +85,7 @@ async function forget(
 }
 
 function otherNames(path: string): { aside: string; gone: string } {
-  return { aside: `${path}.aside`, gone: `${path}.gone` };
+  return { aside: asideOf(path), gone: `${path}.gone` };
 }
 
 /**

@@ -144,11 +144,16 @@ export const settleCreation: Repositories['settleCreation'] = async (
   const lock = join(commonDir, 'worktrees', basename(path), 'locked');
   if (headOf(lock, 100).trim() === 'initializing')
     return removeRemains(worktree, false);
-  if (existsSync(path)) return;
+  if (existsSync(path) || existsSync(asideOf(path))) return;
   const reference = ['update-ref', '-d', `refs/heads/${branch}`, base];
   const call = { cwd: origin, signal };
   await whenFree(() => git(reference, call));
 };
+
+/** Where a worktree is while it is checked a last time before its removal. */
+export function asideOf(path: string): string {
+  return `${path}.aside`;
+}
 
 /** Removes the remains of a worktree that could not be created. */
 async function removeRemains(

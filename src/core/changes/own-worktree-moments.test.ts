@@ -7,7 +7,7 @@ import {
   symlinkSync,
   writeFileSync
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   justBefore,
@@ -17,7 +17,8 @@ import { until } from '../../../test/kit/judges/until.ts';
 import { recordWith } from '../../../test/kit/servers/run-facts.ts';
 import {
   createGitWorkspace,
-  type GitWorkspace
+  type GitWorkspace,
+  gitIn
 } from '../../../test/kit/workspaces/git-workspace.ts';
 import { createProcesses } from '../../adapters/child-process/processes.ts';
 import { createRepositories } from '../../adapters/git/repositories.ts';
@@ -178,6 +179,16 @@ describe('while another process removes a worktree,', () => {
     await duringRemoval(() => reuseWorktree(record, dependencies()));
     expect(existsSync(worktree.path)).toBe(false);
   });
+});
+
+test('a worktree that was set aside when its process was killed is removed whole', async () => {
+  renameSync(worktree.path, `${worktree.path}.aside`);
+  const removal = new WorktreeRemoval(dependencies(), new TimeLimit());
+  expect(await removal.remove(record)).toBe(true);
+  expect(readdirSync(dirname(worktree.path))).toEqual([]);
+  const { origin, branch } = worktree;
+  expect(gitIn(origin, 'branch', '--list', branch)).toBe('');
+  expect(gitIn(origin, 'worktree', 'list')).not.toContain(first);
 });
 
 describe('the worktree of an agent that ended without changes', () => {

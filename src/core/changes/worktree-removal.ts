@@ -84,7 +84,11 @@ export class WorktreeRemoval {
   async #remove(record: RunRecord, isUsed: boolean): Promise<boolean> {
     const { worktree } = record;
     if (!worktree) return true;
-    if (!isUsed) await settleCreation(record, this.#with);
+    if (!isUsed) {
+      // A killed process may have set it aside.
+      await restoreWorktree(worktree, this.#with).catch(() => undefined);
+      await settleCreation(record, this.#with);
+    }
     const removal = (signal: AbortSignal) =>
       removeUnused(record, worktree, this.#with, signal);
     return this.#limits.within(removalMs, removal).then(
