@@ -15,7 +15,13 @@ const { status } = spawnSync(
   process.execPath,
   [
     join(root, 'node_modules', 'vitest', 'vitest.mjs'),
-    ...['run', '--project', 'e2e*', 'test/e2e/web/page-screens']
+    ...[
+      'run',
+      '--project',
+      'e2e*',
+      'test/e2e/web/page-screens',
+      ...(isForDocs ? [] : ['test/e2e/web/page-actions'])
+    ]
   ],
   {
     cwd: root,

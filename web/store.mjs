@@ -22,6 +22,8 @@ export const signedOut = signal(undefined);
 export const isLoaded = signal(false);
 /** Updated each second, for ages. */
 export const now = signal(Date.now());
+/** Whether the end of an open agent's output stays in view. */
+export const isFollowing = signal(false);
 /** A sentence about the last action; empty for none. */
 export const message = signal({ text: '', isError: false });
 
@@ -111,7 +113,7 @@ export function wholeState() {
 export const isActive = ({ status }) =>
   status === 'queued' || status === 'running' || status === 'asking';
 
-const isOverWorker = ({ status }) =>
+export const isOverWorker = ({ status }) =>
   status === 'stopped' || status === 'crashed';
 
 /** Unread failures of this time need a look. */

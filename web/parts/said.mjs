@@ -3,9 +3,8 @@ import { counted } from '../format.mjs';
 import { html } from '../html.mjs';
 import { blocksOf, Markdown, mostBlocks } from '../markdown.mjs';
 import { get } from '../session.mjs';
-import { isActive, outputOf } from '../store.mjs';
+import { isActive, isFollowing, outputOf } from '../store.mjs';
 import { Loading } from './empty.mjs';
-import { isFollowing } from './follow.mjs';
 import { More, useParts } from './long-text.mjs';
 import { Turns } from './turns.mjs';
 

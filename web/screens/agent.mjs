@@ -4,7 +4,7 @@ import { html } from '../html.mjs';
 import { Age, Ago, Quiet } from '../parts/age.mjs';
 import { AskCard } from '../parts/ask-card.mjs';
 import { Changes } from '../parts/changes.mjs';
-import { dialog } from '../parts/dialog.mjs';
+import { cancelAgent } from '../parts/dialog.mjs';
 import { Empty, Loading } from '../parts/empty.mjs';
 import { Facts } from '../parts/facts.mjs';
 import { useData } from '../parts/load.mjs';
@@ -72,9 +72,7 @@ function Head({ row, data }) {
         <button class="button small" onClick=${() => navigator.clipboard?.writeText(row.agent_id)}>Copy id</button>
         ${
           active && mayAct()
-            ? html`<button class="button small danger" onClick=${() => {
-                dialog.value = { kind: 'cancel', row };
-              }}>Cancel…</button>`
+            ? html`<button class="button small danger" onClick=${() => cancelAgent(row)}>Cancel…</button>`
             : null
         }
       </div>

@@ -7,23 +7,40 @@ import type { Host } from '../../host/host.ts';
 import { invalidInput } from './reply.ts';
 
 /** The client that the journal names for agents that the page started. */
-const pageClient = 'troupe web';
+export const pageClient = 'troupe web';
 
-/** What the journal has as the origin of a cancellation. */
-const fromPage = 'from the page';
+/** What the journal has as the origin of an action. */
+export const fromPage = 'from the page';
+
+const words = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .refine((text) => text.trim() !== '', 'is empty');
+
+const oneLine = (most: number) =>
+  words(most).refine((text) => !/\p{Cc}/u.test(text), 'is not one line');
 
 const bodies = lazy(() => ({
   cancel: z.strictObject({ reason: z.string().max(2000).optional() }),
   continue: z.strictObject({
-    prompt: z
-      .string()
-      .max(1_000_000)
-      .refine((text) => text.trim() !== '', 'is empty'),
+    prompt: words(1_000_000),
     request_id: z.string().min(8).max(200)
   }),
   answer: z.strictObject({
     decision: z.enum(['allow', 'deny']).optional(),
     text: z.string().max(100_000).optional()
+  }),
+  task: z.strictObject({ task_id: oneLine(200), text: words(1_000_000) }),
+  cancelTask: z.strictObject({ task_id: oneLine(200) }),
+  stop: z.strictObject({ force: z.boolean() }),
+  response: z.strictObject({
+    session_id: z.string().max(200),
+    content: words(1_000_000)
+  }),
+  summon: z.strictObject({
+    engine: oneLine(64),
+    model: oneLine(200).optional()
   }),
   login: z.strictObject({ code: z.string().max(200) }),
   link: z.strictObject({ scope: z.enum(['look', 'act']) })

@@ -195,7 +195,12 @@ describe('a link for looking', () => {
       '/web/agents/1a2b3c4d/cancel',
       '/web/agents/1a2b3c4d/continue',
       '/web/agents/1a2b3c4d/read',
-      '/web/asks/1a2b3c4d-1/answer'
+      '/web/asks/1a2b3c4d-1/answer',
+      '/web/workers/1a2b3c4d/tasks',
+      '/web/workers/1a2b3c4d/cancel',
+      '/web/workers/1a2b3c4d/stop',
+      '/web/council/respond',
+      '/web/council/summon'
     ]) {
       const answer = await askWeb(web, path, { token: looker, body: '{}' });
       expect(answer.status, path).toBe(403);

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import axe from 'axe-core';
 import {
   type Browser,
@@ -58,6 +59,19 @@ export async function openPage(
   await page.goto(link);
   await page.waitForSelector('h1');
   return watched;
+}
+
+/** `scripts/page-screens.mjs` names a folder for pictures. */
+export const pictures = process.env.TROUPE_SCREENS;
+
+/** Pictures for the documentation, which show no path of the machine. */
+export const isForDocs = process.env.TROUPE_SCREENS_OF === 'docs';
+
+/** A picture of the whole page, if pictures are wanted. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  if (pictures === undefined || isForDocs) return;
+  const file = `${name.replaceAll(/[^\w-]+/g, '-')}.png`;
+  await page.screenshot({ path: join(pictures, file), fullPage: true });
 }
 
 /** What axe finds wrong with the page as it is shown. */
