@@ -90,14 +90,20 @@ export function takeOutput(id, { isAll, step, steps, offset, text, sizes }) {
     return;
   }
   const kept = before.text.slice(0, Math.max(0, offset - before.offset));
+  const all = [...before.steps.slice(0, step - before.firstStep), ...steps];
+  const whole = kept + text;
   output.value = {
-    steps: [...before.steps.slice(0, step - before.firstStep), ...steps],
-    firstStep: before.firstStep,
-    text: kept + text,
-    offset: before.offset,
+    steps: all.slice(-mostSteps),
+    firstStep: before.firstStep + Math.max(0, all.length - mostSteps),
+    text: whole.slice(-mostChars),
+    offset: before.offset + Math.max(0, whole.length - mostChars),
     sizes
   };
 }
+
+/** As much of an output as the server sends at first. */
+const mostSteps = 500;
+const mostChars = 64 * 1024;
 
 /** Everything, for another tab of this browser. */
 export function wholeState() {
