@@ -20,7 +20,9 @@ const { status } = spawnSync(
       '--project',
       'e2e*',
       'test/e2e/web/page-screens',
-      ...(isForDocs ? [] : ['test/e2e/web/page-actions'])
+      ...(isForDocs
+        ? []
+        : ['test/e2e/web/page-actions', 'test/e2e/web/page-files'])
     ]
   ],
   {

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { html } from '../html.mjs';
 import { perform, send } from '../session.mjs';
-import { allRows, isActive } from '../store.mjs';
+import { allRows, isActive, message } from '../store.mjs';
 
 /** The open dialog, a component; undefined without one. */
 export const dialog = signal(undefined);
@@ -21,6 +21,7 @@ export function Modal({ label, children }) {
   // At once: the next key may already focus something else.
   useLayoutEffect(() => {
     const before = document.activeElement;
+    message.value = { text: '', isError: false };
     element.current.showModal();
     return () => before?.focus?.();
   }, []);
@@ -28,7 +29,7 @@ export function Modal({ label, children }) {
     <dialog ref=${element} aria-label=${label} onClose=${close} onClick=${(
       event
     ) => event.target === element.current && close()}>
-      <div class="dialog">${children}</div>
+      <div class="dialog">${children}${message.value.isError ? html`<p class="problem" role="alert">${message.value.text}</p>` : null}</div>
     </dialog>`;
 }
 

@@ -7,13 +7,15 @@ import { html } from '../html.mjs';
  * @param note what is worth knowing before it is sent
  * @param submit gets the text, and one id for all tries, so that a repeated
  *   send starts one thing; gives undefined if it failed
+ * @param children more buttons
  */
 export function PromptForm({
   placeholder,
   label = placeholder,
   note,
   button,
-  submit
+  submit,
+  children
 }) {
   const [text, setText] = useState('');
   const [isBusy, setBusy] = useState(false);
@@ -39,6 +41,7 @@ export function PromptForm({
         onInput=${({ target }) => setText(target.value)} onKeyDown=${onKeyDown}></textarea>
       <div class="buttons">
         <span class="note">${note} Ctrl+Enter sends.</span>
+        ${children}
         <button class="button primary" disabled=${isDisabled}>${button}</button>
       </div>
     </form>`;

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { counted } from '../format.mjs';
 import { html } from '../html.mjs';
 import { blocksOf, firstOfLast, Markdown, mostChars } from '../markdown.mjs';
+import { copyText, saveText } from '../save.mjs';
 import { get } from '../session.mjs';
 import { isActive, isFollowing, outputOf } from '../store.mjs';
 import { Loading } from './empty.mjs';
@@ -43,13 +44,15 @@ function Live({ id, row }) {
 }
 
 function Ended({ id }) {
-  const { text, next, total, isLoaded, error, load } = useParts(
-    `/web/agents/${id}/text?part=answer`
-  );
+  const path = `/web/agents/${id}/text?part=answer`;
+  const { text, next, total, isLoaded, error, load } = useParts(path);
   return html`
     <${Turns} id=${id} sizes="" answer=${text} fallback=${html`<${EndedSteps} id=${id} />`} />
     <section aria-labelledby="answer">
-      <h2 id="answer">Answer</h2>
+      <div class="section-head">
+        <h2 id="answer">Answer</h2>
+        ${text.trim() === '' ? null : html`<${Keep} path=${path} name=${`${id}.md`} />`}
+      </div>
       ${error ? html`<${Loading} error=${error} />` : null}
       ${isLoaded ? (text.trim() === '' ? html`<p class="note">It has no words.</p>` : html`<${Answer} text=${text} />`) : null}
       ${isLoaded ? html`<${More} next=${next} total=${total} load=${load} />` : null}
@@ -63,6 +66,14 @@ function Answer({ text }) {
   return html`
     ${hidden > 0 ? html`<button class="button small" onClick=${() => setMost(most + mostChars)}>Earlier (${counted(hidden, 'block')})</button>` : null}
     <${Markdown} blocks=${blocks.slice(hidden)} />`;
+}
+
+function Keep({ path, name }) {
+  return html`
+    <span class="tools">
+      <button class="button small" onClick=${() => copyText(path)}>Copy</button>
+      <button class="button small" onClick=${() => saveText(path, name)}>Download</button>
+    </span>`;
 }
 
 function EndedSteps({ id }) {

@@ -2,7 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { visibleText } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
 import { version } from '../../host/package.ts';
-import { answerAsk, askData, cancelAgent, continueAgent } from './actions.ts';
+import {
+  answerAsk,
+  askData,
+  cancelAgent,
+  continueAgent,
+  spawnAlike
+} from './actions.ts';
 import {
   agentData,
   markRead,
@@ -117,6 +123,10 @@ export const routes: Route[] = [
   get(at('spend'), ({ host, query }) =>
     spendData(host, Math.min(366, Math.max(1, count(query, 'days', 30))))
   ),
+  act(at('agents'), ({ host, live, body }) => {
+    live.own();
+    return spawnAlike(host, body);
+  }),
   act(at(`agents/${agent}/cancel`), ({ host, names: [id = ''], body }) =>
     cancelAgent(host, id, body)
   ),

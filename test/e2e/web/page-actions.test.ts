@@ -1,11 +1,9 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import {
-  axeFaults,
   browserTest,
+  expectSound,
   hasBrowser,
-  isTooWide,
-  keepPicture,
   launchBrowser,
   openPage,
   type WatchedPage
@@ -73,18 +71,7 @@ afterEach(async () => {
 const longName =
   'Migrations-of-the-customer-database-with-a-name-as-long-as-names-may-ever-become';
 
-/** Checks what is shown, in light and dark, wide and narrow. */
-async function isSound(name: string): Promise<void> {
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [390, 1280]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 800 });
-      expect(await axeFaults(page), name).toEqual([]);
-      expect(await isTooWide(page), name).toBe(false);
-      await keepPicture(page, `${name} ${colorScheme} ${width}`);
-    }
-  expect(opened.messages).toEqual([]);
-}
+const isSound = (name: string) => expectSound(opened, name);
 
 function acted(): unknown[] {
   return journalOf(workspace)

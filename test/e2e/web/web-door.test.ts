@@ -192,6 +192,7 @@ describe('a link for looking', () => {
     const about = await askWeb(web, '/web/about', { token: looker });
     expect(JSON.parse(about.text)).toMatchObject({ scope: 'look' });
     for (const path of [
+      '/web/agents',
       '/web/agents/1a2b3c4d/cancel',
       '/web/agents/1a2b3c4d/continue',
       '/web/agents/1a2b3c4d/read',

@@ -7,6 +7,7 @@ import {
   chromium,
   type Page
 } from 'playwright-core';
+import { expect } from 'vitest';
 import { needing } from '../workspaces/needs.ts';
 
 /** Where Debian, Ubuntu and macOS put it; TROUPE_CHROMIUM names another. */
@@ -110,4 +111,23 @@ export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate(
     'document.documentElement.scrollWidth > window.innerWidth'
   );
+}
+
+/**
+ * Fails unless what is shown is sound for axe and fits, in light and dark, wide
+ * and narrow, and the page has said nothing to the console.
+ */
+export async function expectSound(
+  { page, messages }: WatchedPage,
+  name: string
+): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [390, 1280]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      expect(await axeFaults(page), name).toEqual([]);
+      expect(await isTooWide(page), name).toBe(false);
+      await keepPicture(page, `${name} ${colorScheme} ${width}`);
+    }
+  expect(messages).toEqual([]);
 }
