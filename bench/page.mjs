@@ -1,8 +1,9 @@
 /**
  * Measures the page with 200 agents at work: from the line that an agent
  * writes to the changed text in Chromium, and the processor time of the server
- * while agents write, while they are silent, and while no page looks. Needs
- * Chromium, and `date` with milliseconds.
+ * while agents write, while they are silent, and while no page looks. Then the
+ * longest task of the page at a transcript of 5 MB. Needs Chromium, and `date`
+ * with milliseconds.
  *
  *     --agents 200   how many
  *     --seconds 20   of each part
@@ -13,6 +14,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
+import { measureTranscript } from './page-transcript.mjs';
 import { cpuMsOf } from './processes.mjs';
 import { fact, row } from './statistics.mjs';
 import {
@@ -23,6 +25,8 @@ import {
 } from './support.mjs';
 
 const limitMs = 250;
+/** The longest task of a page that keeps up with its person. */
+const taskMs = 100;
 /** Percent of one core. */
 const limits = { writing: 25, silent: 5, alone: 1 };
 /** Seconds between two lines of one agent. */
@@ -45,6 +49,13 @@ await runBench(
     const found = await measure(options, agents, seconds);
     const sorted = found.latencies.sort((a, b) => a - b);
     const p99 = sorted[Math.floor(0.99 * (sorted.length - 1))] ?? Number.NaN;
+    const tasks = await transcript(options);
+    const task = (name, ms) =>
+      row(`transcript of 5 MB, ${name}: longest task`, [ms], {
+        limit: taskMs,
+        absolute: true,
+        advisory: true
+      });
     const share = (name, percent, most) =>
       row(`processor of the server, ${name}`, [percent], {
         unit: '% of a core',
@@ -59,15 +70,32 @@ await runBench(
         fact(`99 of 100 within ${limitMs} ms`, p99 <= limitMs, `${p99} ms`),
         share('all agents write', found.writing, limits.writing),
         share('all agents are silent', found.silent, limits.silent),
-        share('no page looks', found.alone, limits.alone)
+        share('no page looks', found.alone, limits.alone),
+        task('opened', tasks.opened),
+        task('followed', tasks.followed),
+        task('earlier turns', tasks.readBack),
+        task('opened after its end', tasks.openedAgain)
       ],
       notes: [
-        `Each agent writes a line every ${periodSeconds} s, for ${seconds} s; the page shows all of them.`
+        `Each agent writes a line every ${periodSeconds} s, for ${seconds} s; the page shows all of them.`,
+        'A task below 50 ms counts as 0 ms; the limit is meant for a quiet machine.'
       ]
     };
   },
   { agents: { type: 'string' }, seconds: { type: 'string' } }
 );
+
+async function transcript(options) {
+  const browser = await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox']
+  });
+  try {
+    return await measureTranscript(options, browser, startWeb);
+  } finally {
+    await browser.close();
+  }
+}
 
 async function measure(options, agents, seconds) {
   const workspace = createWorkspace();

@@ -15,7 +15,15 @@ const { status } = spawnSync(
   process.execPath,
   [
     join(root, 'node_modules', 'vitest', 'vitest.mjs'),
-    ...['run', '--project', 'e2e*', 'test/e2e/web/page-screens']
+    ...[
+      'run',
+      '--project',
+      'e2e*',
+      'test/e2e/web/page-screens',
+      ...(isForDocs
+        ? []
+        : ['test/e2e/web/page-actions', 'test/e2e/web/page-files'])
+    ]
   ],
   {
     cwd: root,

@@ -64,6 +64,20 @@ export function moment(iso) {
   return `${dayOf(date)} ${parts.map(two).join(':')}`;
 }
 
+/** Rows of numbers and texts as RFC 4180 has them. */
+export function csvOf(rows) {
+  return rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
+}
+
+/** A spreadsheet runs a text that begins like a formula. */
+const formula = /^\s*[=+\-@\t\r\n＝＋－＠]/;
+
+function cellOf(value) {
+  if (typeof value !== 'string') return String(value ?? '');
+  const text = formula.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
 function dayOf(date) {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
 }

@@ -1,8 +1,7 @@
-import { dialog } from './parts/dialog.mjs';
-import { isFollowing } from './parts/follow.mjs';
+import { cancelAgent, dialog, help } from './parts/dialog.mjs';
 import { go, path, query, setQuery, shownAgent } from './router.mjs';
 import { mayAct } from './session.mjs';
-import { isActive, message, rowOf } from './store.mjs';
+import { isActive, isFollowing, message, rowOf } from './store.mjs';
 import { nextTheme } from './theme.mjs';
 
 const screens = ['/', '/squads', '/council', '/workers', '/audit', '/spend'];
@@ -41,7 +40,7 @@ const commands = {
   Escape: back,
   x: cancel,
   c: cancel,
-  r: () => focusOn('#reply-text'),
+  r: () => focusOn('main textarea'),
   f: () => {
     isFollowing.value = !isFollowing.peek();
     say(
@@ -51,9 +50,7 @@ const commands = {
   d: () => document.querySelector('#changes')?.scrollIntoView(),
   y: copy,
   t: nextTheme,
-  '?': () => {
-    dialog.value = { kind: 'help' };
-  }
+  '?': help
 };
 
 function say(text) {
@@ -97,7 +94,7 @@ function cancel() {
   if (!mayAct()) return say('This link is for looking only.');
   if (!isActive(row))
     return say(`${row.agent_id} has ended already (${row.status}).`);
-  dialog.value = { kind: 'cancel', row };
+  cancelAgent(row);
 }
 
 function copy() {

@@ -4,7 +4,7 @@ import { clock } from './format.mjs';
 import { html } from './html.mjs';
 import { onKey } from './keys.mjs';
 import { startNotifying } from './notify.mjs';
-import { Dialogs, dialog } from './parts/dialog.mjs';
+import { Dialogs, help } from './parts/dialog.mjs';
 import { onClick, path, shownAgent } from './router.mjs';
 import { Agent } from './screens/agent.mjs';
 import { Audit } from './screens/audit.mjs';
@@ -75,9 +75,7 @@ function Side() {
         ${scope === 'look' ? html`<span class="scope">Looking only</span>` : null}
         <div class="foot-buttons">
           <button class="plain" onClick=${nextTheme} title="Theme (t)">Theme: ${theme.value}</button>
-          <button class="plain" onClick=${() => {
-            dialog.value = { kind: 'help' };
-          }} title="Keyboard (?)">Keys</button>
+          <button class="plain" onClick=${help} title="Keyboard (?)">Keys</button>
         </div>
         <span class="version">${version}</span>
       </div>

@@ -1,8 +1,18 @@
 import { Lexer } from 'marked';
 import { html } from './html.mjs';
 
-/** The newest blocks of a long text; `Earlier` shows more. */
-export const mostBlocks = 200;
+/** Characters of the newest blocks of a long text; `Earlier` shows more. */
+export const mostChars = 20_000;
+
+/** The index of the first of the last blocks that have so many characters. */
+export function firstOfLast(blocks, chars) {
+  let left = chars;
+  for (let index = blocks.length - 1; index > 0; index -= 1) {
+    left -= blocks[index].raw.length;
+    if (left < blocks[index - 1].raw.length) return index;
+  }
+  return 0;
+}
 
 /**
  * Markdown of an agent as elements. No HTML string is ever made: HTML in the
@@ -56,7 +66,7 @@ function blockOf(token, headings) {
 
 function Code({ text, language = '' }) {
   const label = language ? `code: ${language}` : 'code';
-  return html`<pre class="code" tabindex="0" aria-label=${label} role="region"><code>${text}</code></pre>`;
+  return html`<pre class="code" tabindex="0" aria-label=${label} role="group"><code>${text}</code></pre>`;
 }
 
 function listOf({ ordered, start, items }, headings) {
@@ -73,7 +83,7 @@ function tableOf({ header, rows }) {
   const cell = (Tag, one) =>
     html`<${Tag} class=${one.align ? `align-${one.align}` : ''}>${inline(one.tokens)}<//>`;
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="table">
+    <div class="scroll" tabindex="0" role="group" aria-label="table">
       <table>
         <thead><tr>${header.map((one) => cell('th', one))}</tr></thead>
         <tbody>${rows.map((row) => html`<tr>${row.map((one) => cell('td', one))}</tr>`)}</tbody>

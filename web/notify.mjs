@@ -23,17 +23,23 @@ const seen = new Map();
  */
 export function startNotifying() {
   let isSeeded = false;
+  /** When the last of the known agents ended. */
+  let lastEnd = '';
   effect(() => {
     watchRows();
     if (!isLoaded.value) return;
-    for (const row of allRows()) {
+    const rows = allRows();
+    for (const row of rows) {
       const state = stateOf(row);
       if (state === undefined || seen.get(row.id) === state) continue;
       const before = seen.get(row.id);
       seen.set(row.id, state);
-      const isNew = row.kind === 'ask' || before === 'active';
+      // An agent may have ended before the page has seen it at work.
+      const hasJustEnded = before === undefined && row.completed_at > lastEnd;
+      const isNew = row.kind === 'ask' || before === 'active' || hasJustEnded;
       if (isSeeded && isNew && state !== 'active') notify(row);
     }
+    for (const { completed_at: at } of rows) if (at > lastEnd) lastEnd = at;
     isSeeded = true;
   });
 }

@@ -144,6 +144,14 @@ export async function perform(work, done) {
   }
 }
 
+const accesses = ['read', 'write', 'full'];
+
+/** Whether the configuration allows less than this access. */
+export function isAbove(access) {
+  const ceiling = about.value?.max_access ?? 'full';
+  return accesses.indexOf(access) > accesses.indexOf(ceiling);
+}
+
 export function mayAct() {
   return about.value?.scope === 'act';
 }

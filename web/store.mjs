@@ -22,6 +22,8 @@ export const signedOut = signal(undefined);
 export const isLoaded = signal(false);
 /** Updated each second, for ages. */
 export const now = signal(Date.now());
+/** Whether the end of an open agent's output stays in view. */
+export const isFollowing = signal(false);
 /** A sentence about the last action; empty for none. */
 export const message = signal({ text: '', isError: false });
 
@@ -88,14 +90,20 @@ export function takeOutput(id, { isAll, step, steps, offset, text, sizes }) {
     return;
   }
   const kept = before.text.slice(0, Math.max(0, offset - before.offset));
+  const all = [...before.steps.slice(0, step - before.firstStep), ...steps];
+  const whole = kept + text;
   output.value = {
-    steps: [...before.steps.slice(0, step - before.firstStep), ...steps],
-    firstStep: before.firstStep,
-    text: kept + text,
-    offset: before.offset,
+    steps: all.slice(-mostSteps),
+    firstStep: before.firstStep + Math.max(0, all.length - mostSteps),
+    text: whole.slice(-mostChars),
+    offset: before.offset + Math.max(0, whole.length - mostChars),
     sizes
   };
 }
+
+/** As much of an output as the server sends at first. */
+const mostSteps = 500;
+const mostChars = 64 * 1024;
 
 /** Everything, for another tab of this browser. */
 export function wholeState() {
@@ -111,7 +119,7 @@ export function wholeState() {
 export const isActive = ({ status }) =>
   status === 'queued' || status === 'running' || status === 'asking';
 
-const isOverWorker = ({ status }) =>
+export const isOverWorker = ({ status }) =>
   status === 'stopped' || status === 'crashed';
 
 /** Unread failures of this time need a look. */

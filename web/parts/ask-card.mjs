@@ -1,11 +1,9 @@
 import { useState } from 'preact/hooks';
 import { wholeDuration } from '../format.mjs';
 import { html } from '../html.mjs';
-import { get, mayAct, perform, send } from '../session.mjs';
+import { get, isAbove, mayAct, perform, send } from '../session.mjs';
 import { about, now, rowOf } from '../store.mjs';
 import { Ago } from './age.mjs';
-
-const order = ['read', 'write', 'full'];
 
 /** What an agent asks, whole, with the ways to answer it. */
 export function AskCard({ id, hasLink = true }) {
@@ -43,8 +41,7 @@ function Card({ ask, hasLink }) {
 function Answer({ ask, isCut, answer }) {
   const [text, setText] = useState('');
   const isPermission = ask.ask_kind === 'permission';
-  const ceiling = about.value?.max_access ?? 'full';
-  const isAbove = order.indexOf(ask.needs) > order.indexOf(ceiling);
+  const isTooMuch = isAbove(ask.needs);
   const onInput = ({ target }) => setText(target.value);
   if (!isPermission)
     return html`
@@ -59,11 +56,11 @@ function Answer({ ask, isCut, answer }) {
   const reason = text.trim() === '' ? {} : { text: text.trim() };
   return html`
     <div class="answer">
-      <button class="button primary" disabled=${isCut || isAbove} onClick=${() => answer({ decision: 'allow', ...reason })}>Allow</button>
+      <button class="button primary" disabled=${isCut || isTooMuch} onClick=${() => answer({ decision: 'allow', ...reason })}>Allow</button>
       <button class="button" onClick=${() => answer({ decision: 'deny', ...reason })}>Deny</button>
       <input aria-label="Reason for the agent (optional)" placeholder="Reason for the agent (optional)" value=${text} onInput=${onInput} />
     </div>
-    ${isAbove ? html`<p class="note">The configuration allows ${ceiling} access, so that it can only be denied here.</p>` : null}
+    ${isTooMuch ? html`<p class="note">The configuration allows ${about.value.max_access} access, so that it can only be denied here.</p>` : null}
     ${isCut ? html`<p class="note">Show all of it to allow it.</p>` : null}`;
 }
 

@@ -1,50 +1,57 @@
-import { useState } from 'preact/hooks';
 import { html } from '../html.mjs';
 import { go } from '../router.mjs';
 import { mayAct, perform, send } from '../session.mjs';
 import { isActive } from '../store.mjs';
+import { close, dialog, Modal } from './dialog.mjs';
+import { PromptForm } from './prompt-form.mjs';
 
 /** Sends another prompt to the session of an agent that has ended. */
 export function Reply({ id, row, data }) {
-  const [text, setText] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  // One id for all tries, so that a repeated send starts one agent.
-  const [requestId] = useState(
-    () => `page-${crypto.randomUUID?.() ?? Math.random().toString(36).slice(2)}`
-  );
   if (!data || isActive(row) || !mayAct()) return null;
   if (data.continue_refusal !== null)
     return html`<section aria-labelledby="reply"><h2 id="reply">Continue</h2><p class="note">It cannot be continued: ${data.continue_refusal}</p></section>`;
-  const submit = async (event) => {
-    event?.preventDefault();
-    if (text.trim() === '' || isBusy) return;
-    setBusy(true);
-    const started = await perform(
-      () =>
-        send(`/web/agents/${id}/continue`, {
-          prompt: text,
-          request_id: requestId
-        }),
-      ({ agent_id: next, error, warning }) =>
-        error ?? `${next} continues ${id}. ${warning ?? ''}`
+  const submit = (prompt, requestId) =>
+    start(
+      `/web/agents/${id}/continue`,
+      { prompt, request_id: requestId },
+      `continues ${id}`
     );
-    setBusy(false);
-    if (started) go(`/agents/${started.agent_id}`);
-  };
-  const onKeyDown = (event) => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey))
-      void submit(event);
-  };
   return html`
     <section aria-labelledby="reply">
       <h2 id="reply">Continue</h2>
-      <form class="reply" onSubmit=${submit}>
-        <textarea id="reply-text" rows="3" aria-label="The next prompt" placeholder="The next prompt, in the same session" value=${text}
-          onInput=${({ target }) => setText(target.value)} onKeyDown=${onKeyDown}></textarea>
-        <div class="buttons">
-          <span class="note">${data.access} access, in the same directory. Ctrl+Enter sends.</span>
-          <button class="button primary" disabled=${text.trim() === '' || isBusy}>Continue</button>
-        </div>
-      </form>
+      <${PromptForm} placeholder="The next prompt, in the same session" button="Continue"
+        note=${`It has ${data.access} access, in the same directory.`} submit=${submit} />
     </section>`;
+}
+
+/** Starts an agent, and opens its screen. */
+async function start(path, body, does) {
+  const started = await perform(
+    () => send(path, body),
+    ({ agent_id: next, error, warning }) =>
+      error ?? `${next} ${does}. ${warning ?? ''}`
+  );
+  if (started) go(`/agents/${started.agent_id}`);
+  return started;
+}
+
+/** Asks for the prompt of another agent like this one. */
+export function spawnAlike(data) {
+  const { agent_id: id, label, model, access, worktree } = data;
+  const engine = model === 'default' ? label : `${label} (${model})`;
+  const place = worktree ? 'in a worktree of its own' : `in ${data.cwd}`;
+  const submit = async (prompt, requestId) => {
+    const body = { like: id, prompt, request_id: requestId };
+    const started = await start('/web/agents', body, 'is started');
+    if (started) close();
+    return started;
+  };
+  dialog.value = () => html`
+    <${Modal} label="Spawn alike">
+      <h2>Spawn alike</h2>
+      <p class="note">${engine} with ${access} access, ${place}. It knows nothing of ${id}.</p>
+      <${PromptForm} placeholder="The prompt of the new agent" button="Spawn" note="" submit=${submit}>
+        <button type="button" class="button" onClick=${close}>Close</button>
+      <//>
+    <//>`;
 }

@@ -1,10 +1,15 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { filesIn } from '../diff.mjs';
 import { counted } from '../format.mjs';
 import { html } from '../html.mjs';
 import { blocksOf, Markdown } from '../markdown.mjs';
 import { get } from '../session.mjs';
 import { Hunks } from './changes.mjs';
+
+/** Turns that are kept while an agent goes on. */
+const mostTurns = 60;
+
+const rowsAtOnce = 10;
 
 /** Longer texts of tools are closed at first. */
 const openLines = 8;
@@ -17,48 +22,67 @@ const openChars = 600;
  */
 export function Turns({ id, sizes, answer, fallback }) {
   const [found, setFound] = useState(undefined);
-  const last = useRef(undefined);
+  const most = useRef(mostTurns);
+  const known = useRef({ last: undefined, isBusy: false, isStale: false });
   const load = async (query, join) => {
     const page = await get(`/web/agents/${id}/turns${query}`);
     setFound((before) => join(page, before));
   };
-  useEffect(() => {
-    const from = last.current;
-    const query = from === undefined ? '' : `?from=${from}`;
-    load(query, (page, before) => newer(page, before)).catch(() =>
-      setFound((before) => before ?? { turns: null })
-    );
-  }, [id, sizes]);
-  last.current = found?.turns?.at(-1)?.seq;
+  const loadNewer = async () => {
+    const { current: now } = known;
+    now.isStale = now.isBusy;
+    if (now.isBusy) return;
+    now.isBusy = true;
+    const query = now.last === undefined ? '' : `?from=${now.last}`;
+    await load(query, (page, before) =>
+      newer(page, before, most.current)
+    ).catch(() => setFound((before) => before ?? { turns: null }));
+    now.isBusy = false;
+    // It has written more while the answer was under way.
+    if (now.isStale) void loadNewer();
+  };
+  useEffect(() => void loadNewer(), [id, sizes]);
+  known.current.last = found?.turns?.at(-1)?.seq;
+  const rows = useMemo(() => grouped(found?.turns ?? []), [found]);
+  const count = useGrowing(rows.length);
   if (found === undefined) return null;
   if (found.turns === null) return fallback;
   if (found.turns.length === 0) return null;
   const [first] = found.turns;
   const earlier = () =>
-    load(`?before=${first.seq}`, ({ turns, more }, before) => ({
-      turns: [...turns, ...before.turns],
-      more
-    }));
+    load(`?before=${first.seq}`, ({ turns, more }, before) => {
+      most.current = turns.length + before.turns.length;
+      return { turns: [...turns, ...before.turns], more };
+    });
   return html`
     <section aria-labelledby="turns">
       <h2 id="turns">Transcript</h2>
       ${found.more ? html`<button class="button small" onClick=${earlier}>Earlier</button>` : null}
       <ol class="turns">
-        ${grouped(found.turns).map((row) => html`<${Row} key=${row.seq} row=${row} isAnswer=${isAnswer(row, answer)} />`)}
+        ${rows.slice(-count).map((row) => html`<${Row} key=${row.turn.seq} ...${row} isAnswer=${isAnswer(row.turn, answer)} />`)}
       </ol>
     </section>`;
 }
 
+/** Rows are added few at a time, so that the page answers meanwhile. */
+function useGrowing(total) {
+  const [count, setCount] = useState(rowsAtOnce);
+  useEffect(() => {
+    if (count >= total) return undefined;
+    const timer = setTimeout(() => setCount(count + rowsAtOnce));
+    return () => clearTimeout(timer);
+  }, [count, total]);
+  return count;
+}
+
 /** Replaces the turns that the page repeats: the last one may have grown. */
-function newer({ turns, more }, before) {
+function newer({ turns, more }, before, most) {
   if (turns === null || !before?.turns) return { turns, more };
   const start = turns[0]?.seq ?? Number.POSITIVE_INFINITY;
   // A full page leaves a gap.
   if (more) return { turns, more };
-  return {
-    turns: [...before.turns.filter(({ seq }) => seq < start), ...turns],
-    more: before.more
-  };
+  const all = [...before.turns.filter(({ seq }) => seq < start), ...turns];
+  return { turns: all.slice(-most), more: before.more || all.length > most };
 }
 
 /** Puts edits and the result of a call below it. */
@@ -68,12 +92,12 @@ function grouped(turns) {
   for (const turn of turns) {
     const call = turn.id === undefined ? undefined : calls.get(turn.id);
     if (turn.kind === 'tool') {
-      const row = { ...turn, edits: [], result: undefined };
+      const row = { turn, edits: [], result: undefined };
       rows.push(row);
       if (turn.id !== undefined) calls.set(turn.id, row);
     } else if (call && turn.kind === 'edit') call.edits.push(turn);
     else if (call && turn.kind === 'result' && !call.result) call.result = turn;
-    else rows.push(turn);
+    else rows.push({ turn, edits: [], result: undefined });
   }
   return rows;
 }
@@ -91,39 +115,43 @@ const labels = {
   notice: 'notice'
 };
 
-function Row({ row, isAnswer }) {
-  const edits = editsOf(row);
-  const label = edits.length > 0 ? 'edits' : labels[row.kind];
-  return html`<li class=${`turn is-${row.kind} ${row.within === undefined ? '' : 'is-nested'}`}>
+/** Drawn again only if its turns have changed: Markdown takes its time. */
+function Row({ turn, edits, result, isAnswer }) {
+  return useMemo(
+    () => rowOf(turn, edits, result, isAnswer),
+    [turn, edits.length, result, isAnswer]
+  );
+}
+
+function rowOf(turn, edits, result, isAnswer) {
+  // A call that failed has made none of its edits.
+  const made = result?.isError ? [] : edits;
+  const label = made.length > 0 ? 'edits' : labels[turn.kind];
+  return html`<li class=${`turn is-${turn.kind} ${turn.within === undefined ? '' : 'is-nested'}`}>
     <span class="turn-kind">${label}</span>
-    <div class="turn-body"><${Body} row=${row} edits=${edits} isAnswer=${isAnswer} /></div>
+    <div class="turn-body"><${Body} turn=${turn} edits=${made} result=${result} isAnswer=${isAnswer} /></div>
   </li>`;
 }
 
-/** A call that failed has made none of its edits. */
-function editsOf({ edits = [], result }) {
-  return result?.isError ? [] : edits;
-}
-
-function Body({ row, edits, isAnswer }) {
-  switch (row.kind) {
+function Body({ turn, edits, result, isAnswer }) {
+  switch (turn.kind) {
     case 'text':
       return isAnswer
         ? html`<p class="note">The answer, below.</p>`
-        : html`<${Markdown} blocks=${blocksOf(row.text)} />`;
+        : html`<${Markdown} blocks=${blocksOf(turn.text)} />`;
     case 'thinking':
-      return html`<${Folded} name="thoughts" text=${row.text} isOpen=${false} />`;
+      return html`<${Folded} name="thoughts" text=${turn.text} isOpen=${false} />`;
     case 'tool':
       return html`
-        <p class="turn-call"><b>${row.name}</b> <code>${row.input}</code></p>
-        ${edits.length === 0 && row.result ? html`<${Result} of=${row.result} />` : null}
+        <p class="turn-call"><b>${turn.name}</b> <code>${turn.input}</code></p>
+        ${edits.length === 0 && result ? html`<${Result} of=${result} />` : null}
         ${edits.map((edit) => html`<${Edit} key=${edit.seq} edit=${edit} />`)}`;
     case 'result':
-      return html`<${Result} of=${row} />`;
+      return html`<${Result} of=${turn} />`;
     case 'edit':
-      return html`<${Edit} edit=${row} />`;
+      return html`<${Edit} edit=${turn} />`;
     default:
-      return html`<p>${row.text}</p>`;
+      return html`<p>${turn.text}</p>`;
   }
 }
 

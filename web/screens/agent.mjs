@@ -4,13 +4,13 @@ import { html } from '../html.mjs';
 import { Age, Ago, Quiet } from '../parts/age.mjs';
 import { AskCard } from '../parts/ask-card.mjs';
 import { Changes } from '../parts/changes.mjs';
-import { dialog } from '../parts/dialog.mjs';
+import { cancelAgent } from '../parts/dialog.mjs';
 import { Empty, Loading } from '../parts/empty.mjs';
 import { Facts } from '../parts/facts.mjs';
 import { useData } from '../parts/load.mjs';
 import { LongText } from '../parts/long-text.mjs';
 import { Raw } from '../parts/raw.mjs';
-import { Reply } from '../parts/reply.mjs';
+import { Reply, spawnAlike } from '../parts/reply.mjs';
 import { Lines } from '../parts/rows.mjs';
 import { Said } from '../parts/said.mjs';
 import { Status } from '../parts/status.mjs';
@@ -70,11 +70,10 @@ function Head({ row, data }) {
       </div>
       <div class="tools">
         <button class="button small" onClick=${() => navigator.clipboard?.writeText(row.agent_id)}>Copy id</button>
+        ${data?.alike_refusal === null && mayAct() ? html`<button class="button small" onClick=${() => spawnAlike(data)}>Spawn alike…</button>` : null}
         ${
           active && mayAct()
-            ? html`<button class="button small danger" onClick=${() => {
-                dialog.value = { kind: 'cancel', row };
-              }}>Cancel…</button>`
+            ? html`<button class="button small danger" onClick=${() => cancelAgent(row)}>Cancel…</button>`
             : null
         }
       </div>

@@ -1,11 +1,13 @@
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { counted, moment } from '../format.mjs';
 import { html } from '../html.mjs';
 import { blocksOf, Markdown } from '../markdown.mjs';
 import { Ago } from '../parts/age.mjs';
 import { Empty, Loading } from '../parts/empty.mjs';
 import { useData } from '../parts/load.mjs';
+import { PromptForm } from '../parts/prompt-form.mjs';
 import { Status } from '../parts/status.mjs';
+import { mayAct, perform, send } from '../session.mjs';
 import { totals } from '../store.mjs';
 
 export function Council() {
@@ -16,7 +18,8 @@ export function Council() {
   if (!data) return html`<${Head} /><${Loading} error=${error} />`;
   if (!data.session)
     return html`<${Head} /><${Empty} title="No council has been started."><p>A client opens one with the tool <code>start_council</code>; every agent can then join it.</p><//>`;
-  const { session, request, responses, participants, summons } = data;
+  const { session, request, responses } = data;
+  const isOpen = session.status === 'active' && mayAct();
   return html`
     <${Head}>
       <${Status} of=${session.status} /> <span>since ${moment(session.created_at)}</span>
@@ -27,7 +30,7 @@ export function Council() {
       <h2 id="request">Request <span class="count">by ${request.created_by}, <${Ago} at=${request.created_at} /></span></h2>
       <${Text} of=${request} />
     </section>
-    <${Attendance} participants=${participants} summons=${summons} />
+    <${Attendance} data=${data} isOpen=${isOpen} />
     <section aria-labelledby="responses">
       <h2 id="responses">Responses</h2>
       ${responses.length === 0 ? html`<p class="note">No agent has responded yet.</p>` : null}
@@ -35,12 +38,54 @@ export function Council() {
         ${responses.map(
           (response) => html`
           <article key=${response.id} class="response" aria-label=${`Response of ${response.author}`}>
-            <header><span class="who">${response.author}</span> <span class="when"><${Ago} at=${response.created_at} /></span></header>
+            <header><span><span class="who">${response.author}</span>${response.by === 'person' ? html` <small>in the page</small>` : null}</span> <span class="when"><${Ago} at=${response.created_at} /></span></header>
             <${Text} of=${response} />
           </article>`
         )}
       </div>
+    </section>
+    ${isOpen ? html`<${Respond} key=${session.id} session=${session} />` : null}`;
+}
+
+function Respond({ session }) {
+  const submit = (content) =>
+    perform(
+      () => send('/web/council/respond', { session_id: session.id, content }),
+      ({ agent_name: name }) => `Your response is there, as of "${name}".`
+    );
+  return html`
+    <section aria-labelledby="respond">
+      <h2 id="respond">Respond</h2>
+      <${PromptForm} placeholder="Your response" button="Respond" submit=${submit}
+        note="Agents see that a person wrote it." />
     </section>`;
+}
+
+function Summon({ engines }) {
+  const [engine, setEngine] = useState(engines[0]);
+  const [model, setModel] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const submit = async (event) => {
+    event.preventDefault();
+    if (isBusy) return;
+    setBusy(true);
+    const named = model.trim() === '' ? {} : { model: model.trim() };
+    await perform(
+      () => send('/web/council/summon', { engine, ...named }),
+      ({ agent_id: id, agent_name: name, error }) =>
+        error ?? `${id} will respond as ${name}.`
+    );
+    setBusy(false);
+  };
+  return html`
+    <form class="summon" onSubmit=${submit}>
+      <select aria-label="Engine" value=${engine} onChange=${({ target }) => setEngine(target.value)}>
+        ${engines.map((name) => html`<option>${name}</option>`)}
+      </select>
+      <input aria-label="Model" placeholder="Model (optional)" maxlength="200" value=${model} onInput=${({ target }) => setModel(target.value)} />
+      <button class="button" disabled=${isBusy}>Summon</button>
+      <span class="note">It responds once, and only reads.</span>
+    </form>`;
 }
 
 function Head({ children }) {
@@ -52,8 +97,11 @@ function Text({ of: { content, content_chars: chars } }) {
   return html`<${Markdown} blocks=${blocks} />${chars > content.length ? html`<p class="note">The rest of ${counted(chars, 'character')} is left out.</p>` : null}`;
 }
 
-function Attendance({ participants, summons }) {
-  if (participants.length + summons.length === 0) return null;
+function Attendance({ data, isOpen }) {
+  const { summons, engines } = data;
+  const participants = data.participants.filter(
+    ({ agent_name: name }) => !summons.some((one) => one.agent_name === name)
+  );
   return html`
     <section aria-labelledby="attendance">
       <h2 id="attendance">Participants</h2>
@@ -61,5 +109,6 @@ function Attendance({ participants, summons }) {
         ${participants.map((one) => html`<li>${one.agent_name} <small>${one.responses > 0 ? counted(one.responses, 'response') : one.has_request ? 'has read the request' : 'has not read the request'}</small></li>`)}
         ${summons.map((one) => html`<li>${one.agent_name} <${Status} of=${one.status} /> <a href=${`/agents/${one.agent_id}`}>${one.agent_id}</a></li>`)}
       </ul>
+      ${isOpen && engines.length > 0 ? html`<${Summon} engines=${engines} />` : null}
     </section>`;
 }

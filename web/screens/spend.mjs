@@ -1,8 +1,9 @@
-import { counted, dollars, duration } from '../format.mjs';
+import { counted, csvOf, dollars, duration } from '../format.mjs';
 import { html } from '../html.mjs';
 import { Empty, Loading } from '../parts/empty.mjs';
 import { useData } from '../parts/load.mjs';
 import { query, setQuery } from '../router.mjs';
+import { saveFile } from '../save.mjs';
 import { totals } from '../store.mjs';
 
 const ranges = [1, 7, 30, 90];
@@ -29,10 +30,10 @@ export function Spend() {
     ${
       sum && sum.agents > 0
         ? html`
-          <${Table} title="By day" first="Day" sums=${data.by_day} />
-          <${Table} title="By engine" first="Engine" sums=${data.by_engine} />
-          <${Table} title="By model" first="Model" sums=${data.by_model} />
-          ${data.by_squad.length > 0 ? html`<${Table} title="By squad" first="Squad" sums=${data.by_squad} />` : null}
+          <${Table} title="By day" first="Day" sums=${data.by_day} since=${data.since} />
+          <${Table} title="By engine" first="Engine" sums=${data.by_engine} since=${data.since} />
+          <${Table} title="By model" first="Model" sums=${data.by_model} since=${data.since} />
+          ${data.by_squad.length > 0 ? html`<${Table} title="By squad" first="Squad" sums=${data.by_squad} since=${data.since} />` : null}
           <p class="note">An unknown cost is not counted as zero: it is counted apart.</p>`
         : null
     }`;
@@ -54,12 +55,25 @@ function costOf({ cost_usd: cost, costs_unknown: unknown }) {
   return dollars(cost) + (unknown > 0 ? ` + ${unknown} unknown` : '');
 }
 
-function Table({ title, first, sums }) {
+function save(name, first, sums) {
+  const head = ['Cost in USD', 'Unknown costs', 'Agents', 'Not completed'];
+  const rows = sums.map((one) => [
+    ...[one.key, one.cost_usd, one.costs_unknown, one.agents],
+    ...[one.not_completed, one.tokens, one.seconds]
+  ]);
+  const table = [[first, ...head, 'Tokens', 'Seconds'], ...rows];
+  saveFile(name, csvOf(table), 'text/csv;charset=utf-8');
+}
+
+function Table({ title, first, sums, since }) {
   const id = title.replaceAll(' ', '-').toLowerCase();
   const most = Math.max(...sums.map(({ cost_usd: cost }) => cost ?? 0), 0);
   return html`
     <section aria-labelledby=${id}>
-      <h2 id=${id}>${title}</h2>
+      <div class="section-head">
+        <h2 id=${id}>${title}</h2>
+        <button class="button small" aria-label=${`Save as CSV, ${title.toLowerCase()}`} onClick=${() => save(`troupe-spend-${id}-since-${since}.csv`, first, sums)}>Save as CSV</button>
+      </div>
       <div class="scroll" tabindex="0" role="group" aria-label=${`${title}, a table`}>
         <table class="grid spend">
           <thead><tr><th>${first}</th><th class="right">Cost</th><th class="bar-head"><span class="hidden">Share</span></th><th class="right">Agents</th><th class="right">Not completed</th><th class="right">Tokens</th><th class="right">Time</th></tr></thead>

@@ -126,6 +126,13 @@ export const logLine = z.discriminatedUnion('type', [
   }),
   z.strictObject({
     ...everyRecord,
+    type: z.literal('acted'),
+    action: z.string(),
+    what: z.string(),
+    who: z.string()
+  }),
+  z.strictObject({
+    ...everyRecord,
     type: z.literal('cleaned'),
     bytes: z.number(),
     completed_at: z.iso.datetime().nullable()

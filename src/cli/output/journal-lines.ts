@@ -77,6 +77,7 @@ function eventOf(record: JournalRecord): Cell {
       return { text: 'cancel', color: colors.dim };
     case 'asked':
     case 'answered':
+    case 'acted':
       return record.type;
     case 'cleaned':
       return { text: 'cleaned', color: colors.dim };
@@ -105,6 +106,8 @@ export function whatOf(record: JournalRecord): string {
       const whom = who === undefined ? by : `${by} (${who})`;
       return `${id} ${what}, by ${whom} after ${duration(record.waited_ms / 1000)}`;
     }
+    case 'acted':
+      return `${record.action}: ${record.what}, ${record.who}`;
     case 'cleaned':
       return `${amount(record.bytes)} removed from the record`;
     case 'finished': {

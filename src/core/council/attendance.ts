@@ -1,5 +1,6 @@
 import { isSameOwner, type OwnerLiveness } from './council-store.ts';
 import { noCouncil, wasReplaced } from './errors.ts';
+import { checkAgentName } from './person.ts';
 import {
   type CouncilState,
   type Former,
@@ -28,17 +29,23 @@ const mostFormer = 1000;
 /** Enters the agents of this process, or of one of its clients, in sessions. */
 export class Attendance {
   readonly #owners: OwnerLiveness;
+  readonly #isForPerson: boolean;
   /** Requested name → the name that was assigned. */
   readonly #names = new Map<string, string>();
   /** Name → id of the session in the last `session_replaced` for its agent. */
   readonly #informed = new Map<string, string>();
 
-  constructor(owners: OwnerLiveness) {
+  constructor(owners: OwnerLiveness, isForPerson = false) {
     this.#owners = owners;
+    this.#isForPerson = isForPerson;
   }
 
-  /** The agent's name: `name#2` if another server or client owns `name`. */
+  /**
+   * The agent's name: `name#2` if another server or client owns `name`.
+   * @throws HostError `invalid_input` for the name of a person
+   */
   nameOf(requested: string, state: CouncilState): string {
+    if (!this.#isForPerson) checkAgentName(requested);
     const known = this.#names.get(requested) ?? requested;
     const name = nameFor(known, state, this.#owners);
     this.#names.set(requested, name);

@@ -25,6 +25,8 @@ import { ReportedFailures, type View, viewOf } from './view.ts';
 export interface CouncilDependencies {
   store: CouncilStore;
   witnesses: OwnerLiveness;
+  /** Whether a person responds, and no agent. */
+  isForPerson?: boolean;
 }
 
 /**
@@ -76,12 +78,14 @@ export class Council {
   readonly reportedFailures = new ReportedFailures();
   readonly #store: CouncilStore;
   readonly #owners: OwnerLiveness;
+  readonly #isForPerson: boolean;
   readonly #attendance: Attendance;
 
-  constructor({ store, witnesses }: CouncilDependencies) {
+  constructor({ store, witnesses, isForPerson = false }: CouncilDependencies) {
     this.#store = store;
     this.#owners = witnesses;
-    this.#attendance = new Attendance(witnesses);
+    this.#isForPerson = isForPerson;
+    this.#attendance = new Attendance(witnesses, isForPerson);
   }
 
   /** Opens a session, and saves the previous one in `history/`. */
@@ -203,7 +207,8 @@ export class Council {
         request_id: session.current_request_id,
         author: participant.agent_name,
         content,
-        created_at: now()
+        created_at: now(),
+        ...(this.#isForPerson ? { by: 'person' as const } : {})
       };
       const after = { ...state, feedback: [...state.feedback, response] };
       return {

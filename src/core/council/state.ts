@@ -47,7 +47,9 @@ export const stateSchema = lazy(() => {
     request_id: id,
     author: name,
     content: z.string(),
-    created_at: time
+    created_at: time,
+    /** Absent for an agent. */
+    by: z.literal('person').optional()
   });
 
   const participantSchema = z.looseObject({

@@ -12,6 +12,7 @@ import type { LivenessCheck } from '../state/locks/file-lock.ts';
 import { unusedName } from './attendance.ts';
 import type { CouncilStore } from './council-store.ts';
 import { isClosed, noCouncil } from './errors.ts';
+import { checkAgentName } from './person.ts';
 import {
   type CouncilState,
   type Response,
@@ -72,7 +73,7 @@ export class Summons {
 
   /**
    * Starts a read-only agent in the background that answers the open request.
-   * @throws HostError `no_council`, `council_closed`, and the errors of a spawn
+   * @throws HostError `no_council`, `council_closed`, `invalid_input`, and the errors of a spawn
    */
   async summon(request: SummonRequest): Promise<Summoned> {
     const { council, runs, witnesses, spawn } = this.#with;
@@ -149,6 +150,7 @@ export class Summons {
       const request = requestOf(state);
       if (!session || !request) throw noCouncil();
       if (session.status === 'closed') throw isClosed(session);
+      checkAgentName(agentName ?? engine);
       const name = unusedName(agentName ?? engine, state);
       const now = new Date().toISOString();
       const summon: Summon = {

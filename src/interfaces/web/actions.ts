@@ -1,29 +1,56 @@
+import { join, relative } from 'node:path';
 import { z } from 'zod';
 import { answeredFacts } from '../../answers/asks.ts';
 import { HostError } from '../../core/errors.ts';
 import { lazy } from '../../core/lazy.ts';
+import { currentPathOf } from '../../core/paths/records.ts';
+import type { RunRecord } from '../../core/runs/run.ts';
+import type { Spawned } from '../../core/runs/spawn-request.ts';
 import { unknownAgent } from '../../core/runs/start/continue-run.ts';
 import type { Host } from '../../host/host.ts';
+import { runOf, whyNoAlike } from './data/agent-data.ts';
 import { invalidInput } from './reply.ts';
 
 /** The client that the journal names for agents that the page started. */
-const pageClient = 'troupe web';
+export const pageClient = 'troupe web';
 
-/** What the journal has as the origin of a cancellation. */
-const fromPage = 'from the page';
+/** What the journal has as the origin of an action. */
+export const fromPage = 'from the page';
+
+const words = (most: number) =>
+  z
+    .string()
+    .max(most)
+    .refine((text) => text.trim() !== '', 'is empty');
+
+const oneLine = (most: number) =>
+  words(most).refine((text) => !/\p{Cc}/u.test(text), 'is not one line');
 
 const bodies = lazy(() => ({
   cancel: z.strictObject({ reason: z.string().max(2000).optional() }),
   continue: z.strictObject({
-    prompt: z
-      .string()
-      .max(1_000_000)
-      .refine((text) => text.trim() !== '', 'is empty'),
+    prompt: words(1_000_000),
+    request_id: z.string().min(8).max(200)
+  }),
+  alike: z.strictObject({
+    like: z.string().max(64),
+    prompt: words(1_000_000),
     request_id: z.string().min(8).max(200)
   }),
   answer: z.strictObject({
     decision: z.enum(['allow', 'deny']).optional(),
     text: z.string().max(100_000).optional()
+  }),
+  task: z.strictObject({ task_id: oneLine(200), text: words(1_000_000) }),
+  cancelTask: z.strictObject({ task_id: oneLine(200) }),
+  stop: z.strictObject({ force: z.boolean() }),
+  response: z.strictObject({
+    session_id: z.string().max(200),
+    content: words(1_000_000)
+  }),
+  summon: z.strictObject({
+    engine: oneLine(64),
+    model: oneLine(200).optional()
   }),
   login: z.strictObject({ code: z.string().max(200) }),
   link: z.strictObject({ scope: z.enum(['look', 'act']) })
@@ -65,12 +92,52 @@ export async function cancelAgent(host: Host, id: string, body: unknown) {
 export async function continueAgent(host: Host, id: string, body: unknown) {
   const { prompt, request_id: requestId } = bodyFor('continue', body);
   await host.refreshConfig();
-  const { record, status, failure, warning } = await host.continue({
-    agentId: id,
-    prompt,
-    requestId,
-    caller: { client: pageClient }
-  });
+  const caller = { client: pageClient };
+  return startedFacts(
+    await host.continue({ agentId: id, prompt, requestId, caller })
+  );
+}
+
+/**
+ * Gives another prompt to a new agent with the engine, model, access, directory
+ * and isolation of a known one.
+ * @throws HostError `unknown_agent`, `invalid_input`, and what a spawn throws
+ */
+export async function spawnAlike(host: Host, body: unknown) {
+  const { like, prompt, request_id: requestId } = bodyFor('alike', body);
+  await host.refreshConfig();
+  const { record } = await runOf(host, like);
+  const refusal = whyNoAlike(record);
+  if (refusal !== null)
+    throw invalidInput(
+      `No agent like ${like} can be started: ${refusal}`,
+      'Start it in a squad.'
+    );
+  const caller = { client: pageClient };
+  const likeness = likenessOf(host, record);
+  return startedFacts(
+    await host.spawn({ ...likeness, prompt, requestId, caller })
+  );
+}
+
+function likenessOf({ paths }: Host, record: RunRecord) {
+  const { kind, engine, model, access, worktree, system_prompt } = record;
+  // A worktree has the folders of the repository that it was made from.
+  const cwd = worktree
+    ? join(worktree.origin, relative(worktree.path, record.cwd))
+    : record.cwd;
+  return {
+    engine,
+    model: model ?? undefined,
+    systemPrompt: system_prompt ?? undefined,
+    ask: record.ask,
+    askTimeoutSeconds: record.ask_timeout_seconds,
+    ...(kind === 'cli' ? { access, cwd: currentPathOf(cwd, paths) } : {}),
+    ...(worktree ? { isolate: 'worktree' as const } : {})
+  };
+}
+
+function startedFacts({ record, status, failure, warning }: Spawned) {
   return {
     agent_id: record.agent_id,
     status,

@@ -59,5 +59,5 @@ export const onlyLooks = fault(
   403,
   'look_only',
   'This link is for looking only.',
-  'For a link that may answer, cancel and continue: troupe web --link act'
+  'For a link that may act: troupe web --link act'
 );

@@ -2,7 +2,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { visibleText } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
 import { version } from '../../host/package.ts';
-import { answerAsk, askData, cancelAgent, continueAgent } from './actions.ts';
+import {
+  answerAsk,
+  askData,
+  cancelAgent,
+  continueAgent,
+  spawnAlike
+} from './actions.ts';
 import {
   agentData,
   markRead,
@@ -14,6 +20,13 @@ import {
 import { councilData, squadsData, workersData } from './data/group-data.ts';
 import { auditData, spendData, verifyData } from './data/journal-data.ts';
 import { turnsData } from './data/turn-data.ts';
+import {
+  cancelTask,
+  respond,
+  sendTask,
+  stopWorker,
+  summonAgent
+} from './group-actions.ts';
 import { streamEvents } from './live/event-stream.ts';
 import type { Live } from './live/live.ts';
 import type { Scope } from './logins.ts';
@@ -62,6 +75,15 @@ const agent = '([0-9a-f]{8})';
 const ask = '([0-9a-f]{8}-\\d{1,9})';
 const at = (path: string) => new RegExp(`^/web/${path}$`);
 
+const ofWorker = (
+  name: string,
+  perform: (host: Host, id: string, body: unknown) => unknown
+) =>
+  act(at(`workers/${agent}/${name}`), ({ host, live, names, body }) => {
+    live.ownWorkers();
+    return perform(host, names[0] ?? '', body);
+  });
+
 /** Everything below `/web/` that takes a token. */
 export const routes: Route[] = [
   get(at('about'), ({ host, scope }) => aboutOf(host, scope)),
@@ -101,6 +123,10 @@ export const routes: Route[] = [
   get(at('spend'), ({ host, query }) =>
     spendData(host, Math.min(366, Math.max(1, count(query, 'days', 30))))
   ),
+  act(at('agents'), ({ host, live, body }) => {
+    live.own();
+    return spawnAlike(host, body);
+  }),
   act(at(`agents/${agent}/cancel`), ({ host, names: [id = ''], body }) =>
     cancelAgent(host, id, body)
   ),
@@ -111,6 +137,14 @@ export const routes: Route[] = [
   act(at(`agents/${agent}/read`), ({ host, names: [id = ''] }) =>
     markRead(host, id)
   ),
+  ofWorker('tasks', sendTask),
+  ofWorker('cancel', cancelTask),
+  ofWorker('stop', stopWorker),
+  act(at('council/respond'), ({ host, body }) => respond(host, body)),
+  act(at('council/summon'), ({ host, live, body }) => {
+    live.own();
+    return summonAgent(host, body);
+  }),
   act(at(`asks/${ask}/answer`), ({ host, names: [id = ''], body }) =>
     answerAsk(host, id, body)
   )

@@ -5,9 +5,12 @@ import {
   axeFaults,
   browserTest,
   hasBrowser,
+  isForDocs,
   isTooWide,
+  keepPicture,
   launchBrowser,
-  openPage
+  openPage,
+  pictures
 } from '../../kit/browser/page-browser.ts';
 import {
   createPageStage,
@@ -40,24 +43,20 @@ function screens(): [path: string, text: string][] {
     ['/agents/00000000', 'There is no agent'],
     ['/squads', 'squad-'],
     ['/council', 'O_APPEND'],
-    ['/workers', 'There are no workers'],
+    ['/workers', 'drop-user'],
     ['/audit', 'Verify now'],
     ['/spend', 'By engine'],
     ['/?filter=nothing-has-this', 'No agent matches']
   ];
 }
 
-/** `scripts/page-screens.mjs` names a folder for pictures. */
-const pictures = process.env.TROUPE_SCREENS;
-/** Pictures for the documentation, which show no path of the machine. */
-const isForDocs = process.env.TROUPE_SCREENS_OF === 'docs';
-
-async function keepPicture(page: Page, where: string): Promise<void> {
+async function keepScreen(page: Page, where: string): Promise<void> {
   if (pictures === undefined) return;
   if (isForDocs) {
-    const [, name] = /^\/(agents|squads|council|audit|spend|) light 1280$/.exec(
-      where.replace(stage.agents.edited, '').replace('agents/ ', 'agents ')
-    ) ?? ['', undefined];
+    const [, name] =
+      /^\/(agents|squads|council|workers|audit|spend|) light 1280$/.exec(
+        where.replace(stage.agents.edited, '').replace('agents/ ', 'agents ')
+      ) ?? ['', undefined];
     if (name === undefined) return;
     const part = name === 'agents' ? page.locator('.main') : page;
     await part.screenshot({ path: join(pictures, `${name || 'now'}.png`) });
@@ -67,12 +66,8 @@ async function keepPicture(page: Page, where: string): Promise<void> {
   const name = entries
     .reduce((text, [kind, id]) => text.replace(id, kind), where)
     .replace(/^\/ /, 'now ')
-    .replace(/^\//, '')
-    .replaceAll(/[^\w-]+/g, '-');
-  await page.screenshot({
-    path: join(pictures, `${name}.png`),
-    fullPage: true
-  });
+    .replace(/^\//, '');
+  await keepPicture(page, name);
 }
 
 browserTest(
@@ -91,7 +86,7 @@ browserTest(
           await page.getByText(text).first().waitFor();
           for (const fault of await axeFaults(page))
             faults.push(`${where}: ${fault}`);
-          await keepPicture(page, `${path} ${colorScheme} ${width}`);
+          await keepScreen(page, `${path} ${colorScheme} ${width}`);
           if (await isTooWide(page)) faults.push(`${where}: too wide`);
         }
       }

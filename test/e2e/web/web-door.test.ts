@@ -192,10 +192,16 @@ describe('a link for looking', () => {
     const about = await askWeb(web, '/web/about', { token: looker });
     expect(JSON.parse(about.text)).toMatchObject({ scope: 'look' });
     for (const path of [
+      '/web/agents',
       '/web/agents/1a2b3c4d/cancel',
       '/web/agents/1a2b3c4d/continue',
       '/web/agents/1a2b3c4d/read',
-      '/web/asks/1a2b3c4d-1/answer'
+      '/web/asks/1a2b3c4d-1/answer',
+      '/web/workers/1a2b3c4d/tasks',
+      '/web/workers/1a2b3c4d/cancel',
+      '/web/workers/1a2b3c4d/stop',
+      '/web/council/respond',
+      '/web/council/summon'
     ]) {
       const answer = await askWeb(web, path, { token: looker, body: '{}' });
       expect(answer.status, path).toBe(403);

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import axe from 'axe-core';
 import {
   type Browser,
@@ -6,6 +7,7 @@ import {
   chromium,
   type Page
 } from 'playwright-core';
+import { expect } from 'vitest';
 import { needing } from '../workspaces/needs.ts';
 
 /** Where Debian, Ubuntu and macOS put it; TROUPE_CHROMIUM names another. */
@@ -60,6 +62,19 @@ export async function openPage(
   return watched;
 }
 
+/** `scripts/page-screens.mjs` names a folder for pictures. */
+export const pictures = process.env.TROUPE_SCREENS;
+
+/** Pictures for the documentation, which show no path of the machine. */
+export const isForDocs = process.env.TROUPE_SCREENS_OF === 'docs';
+
+/** A picture of the whole page, if pictures are wanted. */
+export async function keepPicture(page: Page, name: string): Promise<void> {
+  if (pictures === undefined || isForDocs) return;
+  const file = `${name.replaceAll(/[^\w-]+/g, '-')}.png`;
+  await page.screenshot({ path: join(pictures, file), fullPage: true });
+}
+
 /** What axe finds wrong with the page as it is shown. */
 export async function axeFaults(page: Page): Promise<string[]> {
   // By the debugger, because the policy of the page forbids other scripts.
@@ -96,4 +111,23 @@ export function isTooWide(page: Page): Promise<boolean> {
   return page.evaluate(
     'document.documentElement.scrollWidth > window.innerWidth'
   );
+}
+
+/**
+ * Fails unless what is shown is sound for axe and fits, in light and dark, wide
+ * and narrow, and the page has said nothing to the console.
+ */
+export async function expectSound(
+  { page, messages }: WatchedPage,
+  name: string
+): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [390, 1280]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 800 });
+      expect(await axeFaults(page), name).toEqual([]);
+      expect(await isTooWide(page), name).toBe(false);
+      await keepPicture(page, `${name} ${colorScheme} ${width}`);
+    }
+  expect(messages).toEqual([]);
 }

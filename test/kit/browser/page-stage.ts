@@ -1,5 +1,6 @@
 import { until } from '../judges/until.ts';
 import { type McpClient, startServer } from '../servers/mcp-client.ts';
+import { createdWorker } from '../servers/orchestrator-calls.ts';
 import { type StartedWeb, startWeb } from '../servers/web-server.ts';
 import {
   createGitWorkspace,
@@ -41,7 +42,13 @@ const findings = [
 
 export async function createPageStage(): Promise<PageStage> {
   const workspace = await createGitWorkspace();
-  workspace.write('.trouperc.json', '{"engines": {"rehearsal": true}}');
+  workspace.write(
+    '.trouperc.json',
+    JSON.stringify({
+      engines: { rehearsal: true },
+      orchestrator: { backend: 'process', engine: 'rehearsal' }
+    })
+  );
   const server = await startServer(workspace, {
     flags: ['--engine', 'rehearsal', '--toolsets', 'all'],
     clientName: 'claude-code'
@@ -91,6 +98,26 @@ export async function createPageStage(): Promise<PageStage> {
     content:
       'Yes, while a record is one `write`.\n\n- O_APPEND is atomic\n- no record may be torn'
   });
+  await server.call('send_response', {
+    agent_name: 'gemini',
+    content:
+      'Not on every file system: **NFS** has no atomic append.\n\nTake a lock where the log may lie on one.'
+  });
+  const { agent_id: worker } = await createdWorker(server, {
+    name: 'Migrations',
+    role: 'You write the migrations of the database, one at a time.'
+  });
+  const enqueue = (task_id: string, payload: string) =>
+    server.call('task_enqueue', {
+      agent_id: worker,
+      task: { task_id, payload }
+    });
+  await enqueue('add-owner', 'say The column is there.');
+  await enqueue(
+    'fill-owner',
+    'Fill the new column in batches of 1,000 rows\nsleep 600'
+  );
+  await enqueue('drop-user', 'Drop the old column once nothing reads it');
   const web = await startWeb(workspace);
   await until('both ask', async () => {
     const { data } = await server.call('list', {});
@@ -103,6 +130,9 @@ export async function createPageStage(): Promise<PageStage> {
     agents: { completed, edited, failed, running, asking, wondering },
     remove: async () => {
       await web.end();
+      await server.call('agent_delete', {
+        ...{ agent_id: worker, force: true, confirm: true }
+      });
       await server.close();
       workspace.remove();
     }

@@ -99,7 +99,7 @@ function scopeIn({ link = 'act' }: Values): Scope {
   throw new HostError(
     'config_invalid',
     `--link is ${JSON.stringify(link)}.`,
-    'Give look, or act for a link that may answer, cancel and continue.'
+    'Give look, or act for a link that may act.'
   );
 }
 

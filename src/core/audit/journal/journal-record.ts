@@ -102,12 +102,29 @@ interface AnsweredRecord {
   waited_ms: number;
 }
 
+/** A person has acted on a worker or in the council, through the page. */
+interface ActedRecord {
+  type: 'acted';
+  /** The worker; empty for the council. */
+  agent_id: string;
+  action:
+    | 'task_sent'
+    | 'task_cancel_requested'
+    | 'stop_requested'
+    | 'responded';
+  /** The task, how a worker ends, or the response. */
+  what: string;
+  /** The door: `from the page`. */
+  who: string;
+}
+
 export type JournalEvent =
   | SpawnedRecord
   | FinishedRecord
   | CancelRecord
   | AskedRecord
   | AnsweredRecord
+  | ActedRecord
   | CleanedRecord;
 
 export type JournalRecord = JournalEvent & {
@@ -159,7 +176,9 @@ function isRecord(value: unknown): value is JournalRecord {
   if (!isObject(value)) return false;
   const { type, agent_id, at } = value;
   const checks = checksOf.get(type);
-  if (!checks || !isId(agent_id, value) || !isTime(at, value)) return false;
+  const isOfCouncil = type === 'acted' && agent_id === '';
+  if (!checks || !(isOfCouncil || isId(agent_id, value))) return false;
+  if (!isTime(at, value)) return false;
   return checks.every(([name, isRight]) => isRight(value[name], value));
 }
 
@@ -282,6 +301,7 @@ const fieldChecks: Record<JournalEvent['type'], Record<string, Check>> = {
     text: orNull(isText),
     waited_ms: isCount
   },
+  acted: { action: isText, what: isText, who: isText },
   cleaned: { bytes: isCount, completed_at: orNull(isTime) }
 };
 

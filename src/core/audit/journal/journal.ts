@@ -150,6 +150,8 @@ export class Journal {
         };
       case 'answered':
         return { ...event, text: this.#short(event.text, mostAskChars) };
+      case 'acted':
+        return { ...event, what: this.#short(event.what, mostAskChars) };
       case 'cleaned':
         return event;
     }

@@ -114,6 +114,18 @@ test('a page of huge texts ends early, and says that there are more', async () =
   expect(older.more).toBe(false);
 });
 
+test('a page holds so many characters of text, or one longer text', async () => {
+  const thought: Turn = { kind: 'thinking', text: 'y'.repeat(900) };
+  output([say('x'.repeat(300))], [say('one')], [thought], [say('two')]);
+  const textCharsAtMost = 100;
+  const { turns, more } = await page({ limit: 9, textCharsAtMost });
+  expect(turns).toMatchObject([say('one'), thought, say('two')]);
+  expect(more).toBe(true);
+  const before = turns[0]?.seq;
+  const last = await page({ limit: 9, textCharsAtMost, before });
+  expect(last.turns).toMatchObject([say('x'.repeat(300))]);
+});
+
 test('no more of a long output is read than asked for', async () => {
   output([say('first')], 'x'.repeat(100_000), [say('last')]);
   expect(await wordsOf({ limit: 9, bytesAtMost: 50_000 })).toEqual([

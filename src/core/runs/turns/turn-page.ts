@@ -28,6 +28,8 @@ export interface TurnRange {
   /** Only turns with this number or a larger one: what came since. */
   from?: number | undefined;
   limit: number;
+  /** A page ends early once its turns of kind `text` have more characters. */
+  textCharsAtMost?: number;
   /** Bytes of the output that are read at most, to find them. */
   bytesAtMost?: number;
 }
@@ -59,7 +61,13 @@ export function turnsReaderOf(
 export async function turnsOf(
   directory: string,
   read: ReadTurns,
-  { before = Infinity, from = 0, limit, bytesAtMost = Infinity }: TurnRange
+  {
+    before = Infinity,
+    from = 0,
+    limit,
+    textCharsAtMost = Infinity,
+    bytesAtMost = Infinity
+  }: TurnRange
 ): Promise<TurnPage> {
   const descriptor = openOutput(join(directory, 'stdout'));
   if (descriptor === undefined) return { turns: [], more: false };
@@ -67,7 +75,7 @@ export async function turnsOf(
     const { size } = fstatSync(descriptor);
     const last = Math.max(0, before - 1);
     const end = last < size ? lineEndAt(descriptor, last, size) : size;
-    const page = new PageBack(limit);
+    const page = new PageBack(limit, textCharsAtMost);
     let turnAt = end - turnBytes;
     for (const line of linesBack(descriptor, end, maximumLineBytes)) {
       if (line.start + line.bytes < from) break;
@@ -100,21 +108,26 @@ export function joinPieces(turns: Turn[]): Turn[] {
 /** Collects turns from the last one on. */
 class PageBack {
   readonly #limit: number;
+  readonly #textCharsAtMost: number;
   readonly #newestFirst: NumberedTurn[] = [];
   #chars = 0;
+  #textChars = 0;
 
-  constructor(limit: number) {
+  constructor(limit: number, textCharsAtMost = Infinity) {
     this.#limit = limit;
+    this.#textCharsAtMost = textCharsAtMost;
   }
 
   /** False when the page is full, and the turn belongs to an earlier one. */
   add(turn: NumberedTurn): boolean {
     const chars = charsOf(turn);
+    const textChars = turn.kind === 'text' ? turn.text.length : 0;
     const joined = joinOf(turn, this.#newestFirst.at(-1));
     if (joined) this.#newestFirst.splice(-1, 1, joined);
-    else if (this.#isFullFor(chars)) return false;
+    else if (this.#isFullFor(chars, textChars)) return false;
     else this.#newestFirst.push(turn);
     this.#chars += chars;
+    this.#textChars += textChars;
     return true;
   }
 
@@ -123,10 +136,13 @@ class PageBack {
     return { turns, more };
   }
 
-  #isFullFor(chars: number): boolean {
+  #isFullFor(chars: number, textChars: number): boolean {
     const { length } = this.#newestFirst;
     if (length >= this.#limit) return true;
-    return length > 0 && this.#chars + chars > mostPageChars;
+    const isTooLong =
+      this.#chars + chars > mostPageChars ||
+      this.#textChars + textChars > this.#textCharsAtMost;
+    return length > 0 && isTooLong;
   }
 }
 

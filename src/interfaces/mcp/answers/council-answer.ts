@@ -188,7 +188,7 @@ function responsesPart(view: View, statePath: string): Part {
   };
 }
 
-type Row = Pick<Response, 'id' | 'author' | 'content' | 'created_at'>;
+type Row = Pick<Response, 'id' | 'author' | 'content' | 'created_at' | 'by'>;
 
 /** The first responses: slightly more than fit into an answer. */
 function candidates(responses: Response[]): Row[] {
@@ -199,9 +199,10 @@ function candidates(responses: Response[]): Row[] {
   });
   return responses
     .slice(0, end < 0 ? undefined : end + 1)
-    .map(({ id, author, content, created_at }) => ({
+    .map(({ id, author, content, created_at, by }) => ({
       id,
       author,
+      ...(by === undefined ? {} : { by }),
       content,
       created_at
     }));

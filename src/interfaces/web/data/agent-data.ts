@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { withAsking } from '../../../answers/asks.ts';
 import { changesOf, patchOf } from '../../../core/changes/change-file.ts';
-import type { Outcome, Run } from '../../../core/runs/run.ts';
+import type { Outcome, Run, RunRecord } from '../../../core/runs/run.ts';
 import { ownFile } from '../../../core/runs/run-files.ts';
 import { noteRead, wasRead } from '../../../core/runs/run-store.ts';
 import {
@@ -54,6 +54,7 @@ export async function agentData(host: Host, id: string) {
     relatives: relativesOf(host, run),
     asks: host.asks.open([record]).map(askRow),
     continue_refusal: whyNoContinue(host, run),
+    alike_refusal: whyNoAlike(record),
     stdout_bytes: sizeOf(join(directory, 'stdout')),
     stderr_bytes: sizeOf(join(directory, 'stderr'))
   };
@@ -130,6 +131,12 @@ function whyNoContinue({ registry }: Host, { record, outcome, status }: Run) {
   if (!hasSessions(engine) || outcome.session_id === null)
     return 'It left no session to continue.';
   return null;
+}
+
+/** Why no agent like this one can be started alone; null if one can. */
+export function whyNoAlike({ template, program }: RunRecord): string | null {
+  if (template !== undefined) return 'It came from a template.';
+  return program === undefined ? null : 'It ran a program of the squads.';
 }
 
 export const parts = ['prompt', 'answer', 'stdout', 'stderr', 'patch'] as const;

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { withAsking } from '../../../answers/asks.ts';
 import { requestOf, responsesOf } from '../../../core/council/state.ts';
+import { readyEngineNames } from '../../../core/engines/api/api-keys.ts';
 import { errnoOf } from '../../../core/errors.ts';
 import { SquadStore } from '../../../core/squads/squad-store.ts';
 import { shortName, terminalLine, visibleText } from '../../../core/text.ts';
@@ -12,6 +13,7 @@ import { boardRow } from '../live/board-rows.ts';
 
 const mostSquads = 30;
 const mostWorkers = 100;
+const mostTasks = 100;
 const mostResponses = 200;
 const mostEvents = 50;
 /** The most characters of a text of the council. */
@@ -68,7 +70,7 @@ function squadIds(directory: string): string[] {
 }
 
 /** The council's current discussion. */
-export function councilData({ councilStore }: Host) {
+export function councilData({ councilStore, registry, processes, keys }: Host) {
   const state = councilStore.read();
   const { session } = state;
   const request = requestOf(state);
@@ -91,9 +93,12 @@ export function councilData({ councilStore }: Host) {
       status: request.status,
       ...long(request.content)
     },
+    /** Names that may be summoned, and could start now. */
+    engines: readyEngineNames(registry, processes, keys).map(terminalLine),
     responses: responses.slice(-mostResponses).map((response) => ({
       id: response.id,
       author: terminalLine(response.author),
+      by: response.by ?? null,
       created_at: response.created_at,
       ...long(response.content)
     })),
@@ -125,10 +130,12 @@ function long(content: string) {
 }
 
 /** Workers with their queues and their last events. */
-export function workersData(host: Host) {
+export async function workersData(host: Host) {
+  // Ends of programs are noticed, as by the tool that lists workers.
+  await host.orchestrator.list('all');
   const workers = listedWorkers(host, mostWorkers).map((worker) => {
     const { meta, log } = worker;
-    const { tasks } = log.read();
+    const { tasks, state } = log.read();
     const { name, role, engine, ...facts } = workerJson(worker);
     return {
       ...facts,
@@ -138,11 +145,14 @@ export function workersData(host: Host) {
       model: meta.model === null ? null : line(meta.model),
       access: meta.access,
       backend: meta.backend,
-      tasks: tasks.slice(0, 100).map(({ id, isRunning, isCancelWanted }) => ({
-        id: line(id),
-        is_running: isRunning,
-        is_cancel_wanted: isCancelWanted
+      is_stopping: state.stopAfter !== null,
+      tasks: tasks.slice(0, mostTasks).map((task) => ({
+        id: line(task.id),
+        what: line(payloadText(task.payload)),
+        is_running: task.isRunning,
+        is_cancel_wanted: task.isCancelWanted
       })),
+      tasks_total: tasks.length,
       events: log.outbox
         .tail(mostEvents, mostEvents * mostEventChars)
         .map(({ seq, at, type, task_id: task, payload, by }) => ({
@@ -151,21 +161,21 @@ export function workersData(host: Host) {
           type: line(type),
           task_id: task === undefined ? null : line(task),
           by: by ?? null,
-          payload:
-            payload === undefined
-              ? ''
-              : visibleText(
-                  shortName(
-                    typeof payload === 'string'
-                      ? payload
-                      : JSON.stringify(payload),
-                    mostEventChars
-                  )
-                )
+          payload: visibleText(shortName(payloadText(payload), mostEventChars))
         }))
     };
   });
   return { workers };
+}
+
+function payloadText(payload: unknown): string {
+  if (payload === undefined) return '';
+  if (typeof payload === 'string') return payload;
+  // What most workers send needs no JSON to be read.
+  const { text, ...rest }: { text?: unknown } = { ...Object(payload) };
+  return typeof text === 'string' && Object.keys(rest).length === 0
+    ? text
+    : JSON.stringify(payload);
 }
 
 function line(text: string): string {

@@ -100,6 +100,8 @@ function whatOf(record: JournalRecord): string {
       const what = [decision, text].filter(Boolean).join(': ') || 'no answer';
       return `${what}, by ${who === undefined ? by : `${by} (${who})`}`;
     }
+    case 'acted':
+      return `${record.action}: ${record.what} (${record.who})`;
     case 'cleaned':
       return `${record.bytes} bytes removed from the record`;
     case 'finished':

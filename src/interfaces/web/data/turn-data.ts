@@ -9,7 +9,10 @@ import { visibleText } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import { runOf } from './agent-data.ts';
 
-const mostTurns = 100;
+/** What a browser shows within a frame or two. */
+const mostTurns = 40;
+/** Markdown has many elements, and is shown whole. */
+const mostTextChars = 20_000;
 /** Longer texts are cut; the raw output has them whole. */
 const mostChars = 20_000;
 /** A page ends early rather than read more of an output without turns. */
@@ -31,6 +34,7 @@ export async function turnsData(
   const { turns, more } = await turnsOf(host.store.directoryOf(id), read, {
     ...range,
     limit: mostTurns,
+    textCharsAtMost: mostTextChars,
     bytesAtMost: mostBytes
   });
   const rows = turns.map((turn) => shown(withShortPath(turn, record.cwd)));

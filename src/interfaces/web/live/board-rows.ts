@@ -1,4 +1,5 @@
 import type { OpenAsk } from '../../../core/asks/answers/asks.ts';
+import type { Worker } from '../../../core/orchestrator/queue/worker-store.ts';
 import { wasRead } from '../../../core/runs/run-store.ts';
 import { shortName, terminalLine, visibleText } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
@@ -24,7 +25,9 @@ export function boardRow({ store }: Host, agent: WatchedAgent): Row {
       ...worker,
       name: line(name),
       role: line(role),
-      engine: line(engine)
+      engine: line(engine),
+      /** Changes with each command and event. */
+      stamp: stampOf(of)
     };
   }
   const { record, outcome } = of;
@@ -79,6 +82,11 @@ export function askRow({ ask, record }: OpenAsk): Row {
     asked_at: ask.asked_at,
     expires_at: ask.expires_at
   };
+}
+
+function stampOf({ log }: Worker): string {
+  const { commandSeq, eventSeq } = log.read().state;
+  return `${commandSeq} ${eventSeq}`;
 }
 
 function line(text: string): string {

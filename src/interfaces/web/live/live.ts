@@ -42,6 +42,8 @@ export class Live {
   #isFresh = false;
   /** Whether this server has agents of its own. */
   #isOwner = false;
+  /** Whether a person has given a worker something to do. */
+  #hasWorkers = false;
   #working: Promise<void> = Promise.resolve();
 
   constructor(host: Host, onProblem: (problem: unknown) => void) {
@@ -85,6 +87,11 @@ export class Live {
     this.#host.watch();
   }
 
+  /** Keeps the limits of workers, and records their ends, while a page looks. */
+  ownWorkers(): void {
+    this.#hasWorkers = true;
+  }
+
   /** Reads everything again soon, after an action of a person. */
   hurry(): void {
     this.#refreshedAt = Number.NEGATIVE_INFINITY;
@@ -118,6 +125,7 @@ export class Live {
     if (now - this.#attendedAt < attendMs) return;
     this.#attendedAt = now;
     this.#host.attend().catch(this.#onProblem);
+    if (this.#hasWorkers) void this.#host.orchestrator.attend();
   }
 
   async #round(): Promise<void> {
