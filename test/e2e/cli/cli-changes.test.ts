@@ -209,6 +209,15 @@ describe('apply', () => {
     expect(status()).toBe('');
   });
 
+  test('names an untracked directory in place of a new file', async () => {
+    const id = await isolated(`${edit}; ${create}; echo done`);
+    workspace.write('new.txt/mine', 'mine\n');
+    const refused = await troupe('apply', id);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/in the way .*: new\.txt\/\. Nothing was/);
+    expect(status()).toBe('?? new.txt/\n');
+  });
+
   test('has nothing to do for an agent that was not isolated or changed nothing', async () => {
     const here = await ran(`${edit}; echo done`);
     expect((await troupe('apply', here)).stderr).toContain('was not isolated');

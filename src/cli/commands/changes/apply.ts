@@ -30,7 +30,8 @@ export function addApply(program: Command): void {
   );
 }
 
-const applyMs = 60_000;
+/** Time limit of the checks; writing the files has none. */
+const checkMs = 120_000;
 
 async function apply(
   host: Host,
@@ -83,7 +84,7 @@ async function apply(
 async function applyTo(top: string, patch: string): Promise<Application> {
   const { applyPatch } = await import('../../../adapters/git/apply-patch.ts');
   try {
-    return await applyPatch(top, patch, AbortSignal.timeout(applyMs));
+    return await applyPatch(top, patch, AbortSignal.timeout(checkMs));
   } catch (error) {
     throw new HostError(
       'no_repository',
@@ -101,7 +102,7 @@ function describe(
   const names = files.slice(0, mostNames).map(terminalLine).join(', ');
   const rest = files.length - mostNames;
   const listed = rest > 0 ? `${names} and ${rest} more` : names;
-  const words = terminalLine(reason ?? '');
+  const words = terminalLine(reason ?? '').replace(/\.$/, '');
   switch (status) {
     case 'applied':
       return `Applied ${id} to ${counted(files.length, 'file')}: ${listed}. Nothing is committed.`;
@@ -110,7 +111,9 @@ function describe(
     case 'conflict':
       return `The changes of ${id} conflict with what is in ${top}: ${listed || words}. Nothing was changed. To merge by hand: troupe diff ${id} | git apply --3way`;
     case 'overlap':
-      return `${counted(files.length, 'file')} that ${id} changed ${files.length === 1 ? 'has' : 'have'} uncommitted edits: ${listed}. Nothing was changed. Commit or stash them first.`;
+      return `${counted(files.length, 'path')} with uncommitted or untracked content ${files.length === 1 ? 'is' : 'are'} in the way of ${id}: ${listed}. Nothing was changed. Commit or stash what is yours, or move it away.`;
+    case 'partial':
+      return `git failed to apply the changes of ${id} (${words}), and ${counted(files.length, 'file')} could not be restored: ${listed}. Run git restore for them in ${top}, and delete those that are new.`;
     case 'refused':
       return `git did not apply the changes of ${id}: ${words}. Nothing was changed.`;
   }
