@@ -211,3 +211,69 @@ test('the time limit of the checks does not end a git that writes', async () => 
   writeFileSync(go, '');
   expect(await application).toMatchObject({ status: 'applied' });
 });
+
+describe('files that a filter of git changes are refused', () => {
+  const rot = 'tr a-zA-Z n-za-mN-ZA-M';
+  const configure = (...names: string[]) => {
+    for (const name of names)
+      for (const key of ['clean', 'smudge'])
+        project.git('config', `filter.${name}.${key}`, rot);
+  };
+  const attributes = (name: string) =>
+    project.write('.gitattributes', `*.secret filter=${name}\n`);
+  const edit = () => {
+    project.write('k.secret', 'new\n');
+    project.write('a.txt', 'A\n');
+  };
+
+  test.each<[string, () => void, () => void]>([
+    [
+      'by attributes of the project',
+      () => {
+        configure('my.crypt');
+        attributes('my.crypt');
+        project.write('k.secret', 'old\n');
+        project.commit('filtered');
+      },
+      edit
+    ],
+    [
+      'by attributes that the patch brings along',
+      () => configure('crypt'),
+      () => {
+        attributes('crypt');
+        edit();
+      }
+    ],
+    [
+      'also if they conflict',
+      () => {
+        project.write('k.secret', 'old\n');
+        project.commit('old');
+      },
+      edit
+    ]
+  ])('%s', async (title, prepare, change) => {
+    prepare();
+    patchOf(change);
+    if (title.endsWith('conflict')) {
+      project.write('k.secret', 'other\n');
+      attributes('crypt');
+      project.commit('other');
+      configure('crypt');
+    }
+    const before = everything();
+    expect(await apply()).toEqual({
+      status: 'filtered',
+      files: ['k.secret']
+    });
+    expect(everything()).toEqual(before);
+  });
+
+  test('but not those whose filter is not configured', async () => {
+    attributes('lfs');
+    project.commit('attributes');
+    patchOf(edit);
+    expect((await apply()).status).toBe('applied');
+  });
+});

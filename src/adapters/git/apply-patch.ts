@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { messageOf } from '../../core/errors.ts';
 import { temporaryName } from '../../core/state/files/atomic-file.ts';
+import { filteredPaths } from './filtered-paths.ts';
 import { inTheWay, type PathChange } from './in-the-way.ts';
 import { type KeptFiles, keepFiles, putBack } from './kept-files.ts';
 import { GitError, git, lineOf } from './run-git.ts';
@@ -12,7 +13,8 @@ import { whenFree } from './worktrees.ts';
 export interface Application {
   /**
    * `nothing`: the files have these changes already. `overlap`: files with
-   * uncommitted edits or untracked files are in the way. `partial`: git failed
+   * uncommitted edits or untracked files are in the way. `filtered`: a filter
+   * of git changes files, so that the patch lacks content. `partial`: git failed
    * halfway, and the files named here could not be restored. With all but
    * `applied` and `partial`, no file has changed.
    */
@@ -21,6 +23,7 @@ export interface Application {
     | 'nothing'
     | 'conflict'
     | 'overlap'
+    | 'filtered'
     | 'refused'
     | 'partial';
   /** The files that this status is about, relative to the top. */
@@ -48,11 +51,16 @@ export async function applyPatch(
     const shadow = await createShadow(top, scratch, signal);
     if (!shadow) throw new GitError('it is not a git repository');
     const tried = await tryOnIndex(shadow, patch, signal);
+    const paths = Array.isArray(tried)
+      ? tried.map(({ path }) => path)
+      : await pathsIn(shadow, patch, signal);
+    const filtered = await filteredPaths(shadow, paths, signal);
+    if (filtered.length > 0) return about('filtered', filtered);
     if (!Array.isArray(tried)) return tried;
     if (tried.length === 0) return { status: 'nothing', files: [] };
     const edited = await editedIn(top, signal);
     const overlap = new Set([
-      ...tried.map(({ path }) => path).filter((path) => edited.has(path)),
+      ...paths.filter((path) => edited.has(path)),
       ...(await inTheWay(top, tried))
     ]);
     if (overlap.size > 0) return about('overlap', [...overlap]);
@@ -64,6 +72,21 @@ export async function applyPatch(
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
+}
+
+/** The paths that the patch names, though it does not apply. */
+async function pathsIn(
+  shadow: Shadow,
+  patch: string,
+  signal: AbortSignal
+): Promise<string[]> {
+  const args = ['apply', '--numstat', '-z', patch];
+  const lines = await shadowGit(shadow, args, signal).catch(() => {
+    // The patch is damaged, which its conflict says already.
+    signal.throwIfAborted();
+    return Buffer.alloc(0);
+  });
+  return fieldsOf(lines).map((line) => line.split('\t').slice(2).join('\t'));
 }
 
 /** What the patch changes in the index, or why it does not apply. */
