@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -107,10 +108,10 @@ describe('what is in the way is named, and nothing changes:', () => {
       'files in a directory that becomes a file',
       directoryToFile,
       () => {
-        mine('d/mine.txt')();
+        mine('d/mïne.txt')();
         mine('d/sub/x.log')();
       },
-      ['d/mine.txt', 'd/sub/']
+      ['d/mïne.txt', 'd/sub/']
     ]
   ])('%s', async (_, change, prepare, files) => {
     patchOf(change);
@@ -138,8 +139,9 @@ describe('when git fails halfway', () => {
   const many = () => {
     project.write('a.txt', 'A\n');
     project.write('d/f.txt', 'F\n');
-    project.write('new/n.txt', 'new\n');
+    project.write('neü/ñ.txt', 'new\n');
     remove('z.txt');
+    rmSync(at('é.txt'), { force: true });
   };
   const isRoot = process.getuid?.() === 0;
   const setpriv = isRoot ? locate('setpriv') : undefined;
@@ -166,6 +168,7 @@ describe('when git fails halfway', () => {
 
   test('files, links, modes and the index are restored', async () => {
     symlinkSync('a.txt', at('link'));
+    project.write('é.txt', 'é\n');
     chmodSync(at('d/f.txt'), 0o755);
     project.commit('link');
     patchOf(() => {
@@ -184,7 +187,7 @@ describe('when git fails halfway', () => {
     });
     expect(everything()).toEqual(before);
     expect(status()).toBe('');
-    expect(existsSync(at('new'))).toBe(false);
+    expect(existsSync(at('neü'))).toBe(false);
   });
 
   test('files that cannot be restored are named', async () => {
@@ -210,6 +213,44 @@ test('the time limit of the checks does not end a git that writes', async () => 
   limit.abort(new Error('too late'));
   writeFileSync(go, '');
   expect(await application).toMatchObject({ status: 'applied' });
+});
+
+describe('a patch that is there already has nothing to do:', () => {
+  test.each<[string, () => void]>([
+    ['an edit', () => project.write('a.txt', 'A\n')],
+    ['a new file', () => project.write('n.txt', 'new\n')],
+    ['a deletion', () => remove('z.txt')],
+    ['a renamed file', () => renameSync(at('z.txt'), at('y.txt'))],
+    [
+      'all of it',
+      () => {
+        remove('d');
+        project.write('d', 'new\n');
+        renameSync(at('z.txt'), at('y.txt'));
+        project.write('a.txt', 'A\n');
+      }
+    ]
+  ])('%s', async (_, change) => {
+    patchOf(change);
+    expect((await apply()).status).toBe('applied');
+    expect(await apply()).toEqual({ status: 'nothing', files: [] });
+    project.commit('applied');
+    expect(await apply()).toEqual({ status: 'nothing', files: [] });
+  });
+
+  test('but a part of it is a conflict', async () => {
+    patchOf(() => {
+      remove('z.txt');
+      project.write('a.txt', 'A\n');
+    });
+    remove('z.txt');
+    project.commit('a part');
+    expect(await apply()).toMatchObject({
+      status: 'conflict',
+      reason: expect.stringContaining('z.txt')
+    });
+    expect(readFileSync(at('a.txt'), 'utf8')).toBe('a\n');
+  });
 });
 
 describe('files that a filter of git changes are refused', () => {

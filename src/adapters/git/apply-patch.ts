@@ -103,11 +103,29 @@ async function tryOnIndex(
     signal.throwIfAborted();
     const names = fieldsOf(await run('ls-files', '--unmerged', '-z'));
     const paths = new Set(names.map((entry) => entry.replace(/^.*?\t/, '')));
+    await run('read-tree', '--reset', before);
+    if (await isThere(run, patch)) return [];
+    signal.throwIfAborted();
     return { ...about('conflict', [...paths]), reason: reasonIn(error) };
   }
   const after = lineOf(await run('write-tree'));
   const args = ['-r', '-z', '--raw', '--no-abbrev', '--no-renames'];
   return changesIn(fieldsOf(await run('diff-tree', ...args, before, after)));
+}
+
+/**
+ * Whether the index has all changes of the patch. Git refuses to delete or
+ * rename once more what is gone, but then takes the patch back.
+ */
+function isThere(
+  run: (...args: string[]) => Promise<unknown>,
+  patch: string
+): Promise<boolean> {
+  const args = ['--cached', '--check', '--reverse', ...quiet, patch];
+  return run('apply', ...args).then(
+    () => true,
+    () => false
+  );
 }
 
 /** Parses `--raw -z`: modes, objects and a letter; then the path. */
