@@ -18,6 +18,11 @@ const allowed: Record<string, string> = {
   'plugins/rehearsal/rehearsal-script.ts: writeFile':
     'files that its prompt asks for',
   'src/adapters/git/copy-file.ts: open': 'no link, 0600, in a new directory',
+  'src/adapters/git/kept-files.ts: copyFile': 'exclusive, with its mode',
+  'src/adapters/git/kept-files.ts: mkdir':
+    "0700 for the copies; a project's directory, by the mask",
+  'src/adapters/git/kept-files.ts: symlink': 'the link that was there',
+  'src/adapters/git/kept-files.ts: utimes': 'what it has just copied',
   'src/adapters/git/remove-worktree.ts: rename':
     'a worktree, to a name beside it',
   'src/adapters/git/repositories.ts: open': 'wx, 0600, under a random name',

@@ -152,11 +152,16 @@ export const diffDocument = z.strictObject({
 /** `apply`. */
 export const applyDocument = z.strictObject({
   agent_id: z.string(),
-  status: z.enum(['applied', 'nothing', 'conflict', 'overlap', 'refused']),
+  status: z.enum([
+    'applied',
+    'nothing',
+    'conflict',
+    'overlap',
+    'refused',
+    'partial'
+  ]),
   directory: z.string().nullable().describe('the top of the repository'),
-  files: z
-    .array(z.string())
-    .describe('those applied, in conflict, or with edits of your own'),
+  files: z.array(z.string()).describe('those that the status is about'),
   message: z.string()
 });
 export type ApplyDocument = z.output<typeof applyDocument>;

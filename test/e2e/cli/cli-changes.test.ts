@@ -209,6 +209,31 @@ describe('apply', () => {
     expect(status()).toBe('');
   });
 
+  test('names an untracked directory in place of a new file', async () => {
+    const id = await isolated(`${edit}; ${create}; echo done`);
+    workspace.write('new.txt/mine', 'mine\n');
+    const refused = await troupe('apply', id);
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(/in the way .*: new\.txt\/\. Nothing was/);
+    expect(status()).toBe('?? new.txt/\n');
+  });
+
+  test('refuses files that a filter changes, and names the worktree', async () => {
+    for (const key of ['clean', 'smudge'])
+      workspace.git('config', `filter.crypt.${key}`, 'tr a-z b-za');
+    workspace.write('.gitattributes', '*.txt filter=crypt\n');
+    workspace.commit('filter');
+    const id = await isolated(`${edit}; ${create}; echo done`);
+    const refused = await troupe('apply', id, '--json');
+    expect(refused.code).toBe(1);
+    expect(JSON.parse(refused.stdout)).toMatchObject({
+      status: 'refused',
+      files: expect.arrayContaining(['new.txt', 'readme.txt'])
+    });
+    expect(refused.stderr).toContain(`worktrees/${id}, or commit`);
+    expect(status()).toBe('');
+  });
+
   test('has nothing to do for an agent that was not isolated or changed nothing', async () => {
     const here = await ran(`${edit}; echo done`);
     expect((await troupe('apply', here)).stderr).toContain('was not isolated');

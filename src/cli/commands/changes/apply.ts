@@ -3,6 +3,7 @@ import type { Application } from '../../../adapters/git/apply-patch.ts';
 import { patchOf } from '../../../core/changes/change-file.ts';
 import { HostError, messageOf } from '../../../core/errors.ts';
 import { currentPathOf } from '../../../core/paths/records.ts';
+import type { Worktree } from '../../../core/runs/run.ts';
 import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import type { ApplyDocument } from '../../json/agent-documents.ts';
@@ -30,7 +31,8 @@ export function addApply(program: Command): void {
   );
 }
 
-const applyMs = 60_000;
+/** Time limit of the checks; writing the files has none. */
+const checkMs = 120_000;
 
 async function apply(
   host: Host,
@@ -52,7 +54,7 @@ async function apply(
     if (json)
       await printJson<ApplyDocument>({
         agent_id: id,
-        status,
+        status: status === 'filtered' ? 'refused' : status,
         directory: top,
         files,
         message
@@ -75,15 +77,17 @@ async function apply(
       `${label} ${id} was not isolated: its changes are in ${record.cwd} already.`
     );
   const top = currentPathOf(worktree.origin, host.paths);
+  const path = currentPathOf(worktree.path, host.paths);
   const application = await applyTo(top, patchOf(directory));
-  return answer(application, describe(application, id, top), top);
+  const message = describe(application, id, top, { ...worktree, path });
+  return answer(application, message, top);
 }
 
 /** @throws HostError `no_repository` */
 async function applyTo(top: string, patch: string): Promise<Application> {
   const { applyPatch } = await import('../../../adapters/git/apply-patch.ts');
   try {
-    return await applyPatch(top, patch, AbortSignal.timeout(applyMs));
+    return await applyPatch(top, patch, AbortSignal.timeout(checkMs));
   } catch (error) {
     throw new HostError(
       'no_repository',
@@ -96,12 +100,13 @@ async function applyTo(top: string, patch: string): Promise<Application> {
 function describe(
   { status, files, reason }: Application,
   id: string,
-  top: string
+  top: string,
+  { path, branch }: Worktree
 ): string {
   const names = files.slice(0, mostNames).map(terminalLine).join(', ');
   const rest = files.length - mostNames;
   const listed = rest > 0 ? `${names} and ${rest} more` : names;
-  const words = terminalLine(reason ?? '');
+  const words = terminalLine(reason ?? '').replace(/\.$/, '');
   switch (status) {
     case 'applied':
       return `Applied ${id} to ${counted(files.length, 'file')}: ${listed}. Nothing is committed.`;
@@ -110,7 +115,11 @@ function describe(
     case 'conflict':
       return `The changes of ${id} conflict with what is in ${top}: ${listed || words}. Nothing was changed. To merge by hand: troupe diff ${id} | git apply --3way`;
     case 'overlap':
-      return `${counted(files.length, 'file')} that ${id} changed ${files.length === 1 ? 'has' : 'have'} uncommitted edits: ${listed}. Nothing was changed. Commit or stash them first.`;
+      return `${counted(files.length, 'path')} with uncommitted or untracked content ${files.length === 1 ? 'is' : 'are'} in the way of ${id}: ${listed}. Nothing was changed. Commit or stash what is yours, or move it away.`;
+    case 'filtered':
+      return `A filter of git, such as Git LFS, changes the content of ${counted(files.length, 'file')} of ${id}, which the patch does not have: ${listed}. Nothing was changed. Copy what you need from ${path}, or commit it there and run: git merge ${branch}`;
+    case 'partial':
+      return `git failed to apply the changes of ${id} (${words}), and ${counted(files.length, 'file')} could not be restored: ${listed}. Run git restore for them in ${top}, and delete those that are new.`;
     case 'refused':
       return `git did not apply the changes of ${id}: ${words}. Nothing was changed.`;
   }
