@@ -20,8 +20,6 @@ import {
   isRealDirectory,
   namesIn
 } from '../state/files/directories.ts';
-import type { LivenessCheck } from '../state/locks/file-lock.ts';
-import { processMarks } from '../state/locks/process-marks.ts';
 import { asFileName, type Paths, pathsOf } from './paths.ts';
 import { homeVariable } from './troupe-home.ts';
 
@@ -172,25 +170,24 @@ function recordsIn(directory: string): KnownRecord[] {
   });
 }
 
-/** Whether a server that may be alive uses the record. */
-export function hasLiveServer(
-  record: string,
-  processes: Pick<LivenessCheck, 'liveness'>
-): boolean {
-  const marks = processMarks(join(record, 'servers'), processes);
-  return marks.some(({ isAlive }) => isAlive);
+/** Why a record has to stay where it is. */
+export interface RecordUse {
+  /** `agent 1a2b3c4d is at work` */
+  clause: string;
+  hint: string;
 }
 
 /**
  * Takes over the record of a workspace that was moved or renamed.
  * @param from the previous path of the workspace
+ * @param useOf what uses a record, if anything
  * @throws HostError `record_refused` when `from` has no record or still
- *   exists, a server uses a record, or the new record has agents
+ *   exists, a record is in use, or the new record has agents
  */
 export function adoptRecord(
   from: string,
   to: Paths,
-  processes: Pick<LivenessCheck, 'liveness'>
+  useOf: (record: string) => RecordUse | undefined
 ): void {
   const old = pathsOf(from, to.home);
   const refuse = (message: string, hint: string) =>
@@ -206,12 +203,14 @@ export function adoptRecord(
       `${from} is still there, so its record stays with it.`,
       'Move or remove it first.'
     );
-  for (const { record } of [old, to])
-    if (hasLiveServer(record, processes))
+  for (const { record, workspace } of [old, to]) {
+    const use = useOf(record);
+    if (use)
       throw refuse(
-        `A server of troupe works with ${record}.`,
-        'Close the clients of that workspace and call again.'
+        `The record of ${workspace} is in use: ${use.clause}.`,
+        use.hint
       );
+  }
   if (namesIn(join(to.record, 'spawns')).length > 0)
     throw refuse(
       `${to.workspace} has a record of its own, with agents.`,
