@@ -6,7 +6,7 @@ import {
 } from '../orchestrator/queue/worker-folder.ts';
 import type { RecordUse } from '../paths/records.ts';
 import type { Processes } from '../runs/ports.ts';
-import { isAgentId } from '../runs/run.ts';
+import { isAgentId, type RunRecord } from '../runs/run.ts';
 import { claimOf } from '../runs/run-files.ts';
 import { isOverIn, liveStateOf } from '../runs/run-state.ts';
 import { RunStore } from '../runs/run-store.ts';
@@ -52,17 +52,21 @@ function isAgentAtWork(
   processes: Liveness
 ): boolean {
   const directory = store.directoryOf(id);
+  const record = recordIn(id, store);
+  if (record) return !isOverIn(liveStateOf(record, directory, processes));
+  const claim = claimOf(directory, processes.self.place);
+  return (
+    claim?.supervisor !== undefined &&
+    processes.liveness(claim.supervisor) !== 'dead'
+  );
+}
+
+/** Undefined also for a damaged record; its supervisor may run. */
+function recordIn(id: string, store: RunStore): RunRecord | undefined {
   try {
-    const record = store.recordOf(id);
-    return record
-      ? !isOverIn(liveStateOf(record, directory, processes))
-      : false;
+    return store.recordOf(id);
   } catch {
-    // Its record is damaged, but its supervisor may run.
-    const claim = claimOf(directory, processes.self.place);
-    return claim?.supervisor
-      ? processes.liveness(claim.supervisor) !== 'dead'
-      : false;
+    return undefined;
   }
 }
 
