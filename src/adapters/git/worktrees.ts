@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Repositories } from '../../core/changes/ports.ts';
 import type { Worktree } from '../../core/runs/run.ts';
@@ -81,7 +81,10 @@ function isTransient(error: unknown): boolean {
 async function add(worktree: Worktree, call: GitCall): Promise<void> {
   const { path, branch, base, origin } = worktree;
   const { signal } = call;
-  if (existsSync(join(path, '.git'))) return;
+  if (existsSync(join(path, '.git'))) {
+    if (isDisconnected(path)) await reconnect(path, call);
+    return;
+  }
   await checkReadable(origin, signal);
   const isThere = await tipOf(worktree, signal);
   // The folder was deleted by hand, but git still has an entry for it.
@@ -100,6 +103,30 @@ async function add(worktree: Worktree, call: GitCall): Promise<void> {
       await removeRemains(worktree, wasThere);
     throw error;
   }
+}
+
+/** Enough for the longest path on Linux. */
+const mostLinkBytes = 5000;
+
+/**
+ * Whether a worktree names its entry in the repository by a path that is gone,
+ * because both were moved. Git knows the entry by its name.
+ */
+function isDisconnected(path: string): boolean {
+  const link = headOf(join(path, '.git'), mostLinkBytes);
+  const [, entry] = /^gitdir: (.+)/.exec(link) ?? [];
+  return (
+    entry !== undefined &&
+    basename(entry) === basename(path) &&
+    !existsSync(resolve(path, entry))
+  );
+}
+
+/** An agent whose worktree has no entry any more works in its files alone. */
+async function reconnect(path: string, call: GitCall): Promise<void> {
+  await git(['worktree', 'repair', path], call).catch(() =>
+    call.signal.throwIfAborted()
+  );
 }
 
 /** Whether another process has created the worktree in the meantime. */

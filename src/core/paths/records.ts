@@ -6,7 +6,7 @@ import {
   statSync
 } from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
 import {
   createOnce,
@@ -21,7 +21,7 @@ import {
   namesIn
 } from '../state/files/directories.ts';
 import { asFileName, type Paths, pathsOf } from './paths.ts';
-import { homeVariable } from './troupe-home.ts';
+import { homeVariable, isInside } from './troupe-home.ts';
 
 /** Identifies a record and its user. Views contain both. */
 export interface RecordIdentity {
@@ -198,11 +198,7 @@ export function adoptRecord(
       `There is no record of ${from} in ${to.home}.`,
       'Give the path that the workspace had; troupe doctor names records whose workspace is gone.'
     );
-  if (existsSync(from))
-    throw refuse(
-      `${from} is still there, so its record stays with it.`,
-      'Move or remove it first.'
-    );
+  // First, because a worker restores its files in the former place.
   for (const { record, workspace } of [old, to]) {
     const use = useOf(record);
     if (use)
@@ -211,6 +207,11 @@ export function adoptRecord(
         use.hint
       );
   }
+  if (existsSync(from))
+    throw refuse(
+      `${from} is still there, so its record stays with it.`,
+      'Move or remove it first.'
+    );
   if (namesIn(join(to.record, 'spawns')).length > 0)
     throw refuse(
       `${to.workspace} has a record of its own, with agents.`,
@@ -238,13 +239,21 @@ export function adoptRecord(
   replaceFile(to.identity, `${JSON.stringify(moved, null, 2)}\n`, true);
 }
 
-/** Maps a path below an earlier path of the workspace to its current path. */
-export function currentPathOf(path: string, paths: Paths): string {
-  const { formerly = [] } = factsOf(paths.identity) ?? {};
-  const before = formerly.findLast(
-    (former) => path === former || path.startsWith(`${former}/`)
-  );
-  return before === undefined
-    ? path
-    : join(paths.workspace, path.slice(before.length));
+/**
+ * A function that maps a path in an earlier place of the workspace to the same
+ * path in its current place; it returns every other path unchanged.
+ * @param record the record's directory
+ */
+export function currentPathIn(record: string): (path: string) => string {
+  const facts = factsOf(join(record, 'workspace.json'));
+  if (!facts || facts.formerly.length === 0) return (path) => path;
+  const { workspace, formerly } = facts;
+  return (path) => {
+    const before = formerly.findLast((former) => isInside(former, path));
+    // The workspace may have been moved into its former place.
+    const isCurrent = isInside(workspace, path) && existsSync(path);
+    return before === undefined || isCurrent
+      ? path
+      : join(workspace, relative(before, path));
+  };
 }

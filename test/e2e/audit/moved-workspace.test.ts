@@ -4,23 +4,20 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../../kit/judges/until.ts';
 import { runCommand } from '../../kit/servers/command-line.ts';
 import { startServer } from '../../kit/servers/mcp-client.ts';
-import { createdWorker } from '../../kit/servers/orchestrator-calls.ts';
 import {
-  createTempWorkspace,
-  type TempWorkspace
-} from '../../kit/workspaces/temp-workspace.ts';
+  createGitWorkspace,
+  gitIn
+} from '../../kit/workspaces/git-workspace.ts';
+import type { TempWorkspace } from '../../kit/workspaces/temp-workspace.ts';
 
 let workspace: TempWorkspace;
 let moved: TempWorkspace;
 
 beforeEach(() => {
-  workspace = createTempWorkspace();
+  workspace = createGitWorkspace();
   workspace.write(
     '.trouperc.json',
-    JSON.stringify({
-      engines: { rehearsal: true },
-      orchestrator: { backend: 'process', engine: 'rehearsal' }
-    })
+    JSON.stringify({ engines: { rehearsal: true } })
   );
   moved = { ...workspace, path: join(workspace.home, 'renamed') };
 });
@@ -76,23 +73,37 @@ describe('the record of a workspace that was moved', () => {
     moveBack();
   });
 
-  test('stays where it is while a worker runs', async () => {
-    const flags = ['--toolsets', 'orchestrator'];
-    const server = await startServer(workspace, { flags });
-    const { agent_id: id } = await createdWorker(server);
-    await server.close();
+  test('keeps the worktrees of its agents', async () => {
+    const isolated = async (prompt: string) => {
+      const args = ['run', 'rehearsal', prompt, '--isolate', '--json'];
+      const { stdout } = await runCommand(workspace, args);
+      return String(JSON.parse(stdout).agent_id);
+    };
+    const id = await isolated('write made.txt one\nsay made');
     move();
+    expect((await adopt()).code).toBe(0);
 
-    const refused = await adopt();
-    expect(refused.code).toBe(1);
-    const { error } = JSON.parse(refused.stdout);
-    expect(error.message).toContain(`worker ${id} is at work`);
-    const kept = await cleanOrphans();
-    expect(JSON.parse(kept.stdout).orphans).toEqual([]);
-    expect(kept.stderr).toContain(`stays: worker ${id} is at work`);
+    const path = join(moved.path, '.agents', 'worktrees', id);
+    const { stdout } = await runCommand(moved, ['result', id, '--json']);
+    const { worktree } = JSON.parse(stdout);
+    expect(worktree).toMatchObject({ path, branch: `troupe/${id}` });
+    expect(worktree.removed).toBeUndefined();
+    const clean = await runCommand(moved, ['clean', '--keep', '0', '--yes']);
+    expect(clean.stderr).toContain(`its worktree may hold work (${path})`);
+
+    const args = ['continue', id, 'write more.txt two\nsay more', '--json'];
+    const more = await runCommand(moved, args);
+    expect(more.code, more.stdout).toBe(0);
+    const next = JSON.parse(more.stdout);
+    expect(next.worktree).toMatchObject({ path });
+    expect(next.files_changed).toMatchObject([
+      { path: 'made.txt' },
+      { path: 'more.txt' }
+    ]);
+    expect(gitIn(path, 'status', '--short')).toBe('?? made.txt\n?? more.txt\n');
+    const applied = await runCommand(moved, ['apply', id]);
+    expect(applied.code, applied.stderr).toBe(0);
+    expect(existsSync(join(moved.path, 'made.txt'))).toBe(true);
     moveBack();
-    const again = await startServer(workspace, { flags });
-    await again.call('agent_delete', { agent_id: id, force: true });
-    await again.close();
   });
 });
