@@ -12,12 +12,16 @@ import { type GitCall, GitError, git, lineOf } from './run-git.ts';
 
 export const originOf: Repositories['originOf'] = async (directory, signal) => {
   const { top } = await existingRepository(directory, signal);
-  const args = ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'];
-  const head = await git(args, { cwd: directory, signal }).catch(() => {
+  // One call for both. A pattern without wildcards would look below `troupe/`.
+  const names = ['--symbolic-full-name', '--branches=troup[e]'];
+  const args = ['rev-parse', '--revs-only', 'HEAD^{commit}', ...names];
+  const found = await git(args, { cwd: directory, signal }).catch(() => {
     signal.throwIfAborted();
-    throw new GitError('it has no commit yet');
+    return Buffer.of();
   });
-  return { top, head: lineOf(head) };
+  const [head = '', ...branches] = lineOf(found).split('\n');
+  if (!/^[0-9a-f]+$/.test(head)) throw new GitError('it has no commit yet');
+  return { top, head, hasBlockingBranch: branches.length > 0 };
 };
 
 async function existingRepository(
