@@ -20,6 +20,7 @@ import {
   namesIn
 } from '../state/files/directories.ts';
 import { readOnce, rememberText } from '../state/files/known-files.ts';
+import { damagedIfIrregular } from '../state/files/regular-file.ts';
 import { sizeOf } from '../state/files/text-file.ts';
 import { LostAgents } from './damaged-run.ts';
 import { DiskUsage } from './disk-usage.ts';
@@ -188,7 +189,8 @@ export class RunStore {
     }
     if (known) return known;
     const directory = this.directoryOf(agentId);
-    const text = readIfExists(join(directory, 'record.json'));
+    const path = join(directory, 'record.json');
+    const text = damagedIfIrregular(() => readIfExists(path));
     const record = text === undefined ? text : this.#parsed(agentId, text);
     // The server of an unclaimed run may still discard it and reuse the id.
     if (record && wasClaimed(directory)) this.#remember(record);
@@ -211,7 +213,8 @@ export class RunStore {
   outcomeOf(agentId: string): Outcome | undefined {
     if (!isAgentId(agentId)) return undefined;
     const directory = this.directoryOf(agentId);
-    const text = readOnce(fileIn(directory, 'outcome.json'));
+    const path = fileIn(directory, 'outcome.json');
+    const text = damagedIfIrregular(() => readOnce(path));
     const outcome = text === undefined ? undefined : parseOutcome(text);
     if (outcome) restoreResult(directory, outcome);
     return outcome;
