@@ -132,9 +132,19 @@ async function stop(
   const report = await killTree(target, supervisor).finally(() =>
     clearTimeout(resisted)
   );
-  const isOver = report.survivors.length === 0 && hasExited(directory);
+  const isOver =
+    report.survivors.length === 0 &&
+    (hasExited(directory) || wasSupervisorKilled(target));
   if (isOver && !isOwnTmuxInUse(directory)) removeOwnTmux(directory);
   return report;
+}
+
+/** Whether no supervisor is left that could write the exit code. */
+function wasSupervisorKilled({ directory, place }: StopTarget): boolean {
+  const supervisor = claimOf(directory, place)?.supervisor;
+  return (
+    supervisor !== undefined && liveness(supervisor, thisProcess()) === 'dead'
+  );
 }
 
 function startReaper(

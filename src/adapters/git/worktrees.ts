@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Repositories } from '../../core/changes/ports.ts';
 import type { Worktree } from '../../core/runs/run.ts';
@@ -12,12 +12,16 @@ import { type GitCall, GitError, git, lineOf } from './run-git.ts';
 
 export const originOf: Repositories['originOf'] = async (directory, signal) => {
   const { top } = await existingRepository(directory, signal);
-  const args = ['rev-parse', '--verify', '--quiet', 'HEAD^{commit}'];
-  const head = await git(args, { cwd: directory, signal }).catch(() => {
+  // One call for both. A pattern without wildcards would look below `troupe/`.
+  const names = ['--symbolic-full-name', '--branches=troup[e]'];
+  const args = ['rev-parse', '--revs-only', 'HEAD^{commit}', ...names];
+  const found = await git(args, { cwd: directory, signal }).catch(() => {
     signal.throwIfAborted();
-    throw new GitError('it has no commit yet');
+    return Buffer.of();
   });
-  return { top, head: lineOf(head) };
+  const [head = '', ...branches] = lineOf(found).split('\n');
+  if (!/^[0-9a-f]+$/.test(head)) throw new GitError('it has no commit yet');
+  return { top, head, hasBlockingBranch: branches.length > 0 };
 };
 
 async function existingRepository(
@@ -81,7 +85,10 @@ function isTransient(error: unknown): boolean {
 async function add(worktree: Worktree, call: GitCall): Promise<void> {
   const { path, branch, base, origin } = worktree;
   const { signal } = call;
-  if (existsSync(join(path, '.git'))) return;
+  if (existsSync(join(path, '.git'))) {
+    if (isDisconnected(path)) await reconnect(path, call);
+    return;
+  }
   await checkReadable(origin, signal);
   const isThere = await tipOf(worktree, signal);
   // The folder was deleted by hand, but git still has an entry for it.
@@ -100,6 +107,30 @@ async function add(worktree: Worktree, call: GitCall): Promise<void> {
       await removeRemains(worktree, wasThere);
     throw error;
   }
+}
+
+/** Enough for the longest path on Linux. */
+const mostLinkBytes = 5000;
+
+/**
+ * Whether a worktree names its entry in the repository by a path that is gone,
+ * because both were moved. Git knows the entry by its name.
+ */
+function isDisconnected(path: string): boolean {
+  const link = headOf(join(path, '.git'), mostLinkBytes);
+  const [, entry] = /^gitdir: (.+)/.exec(link) ?? [];
+  return (
+    entry !== undefined &&
+    basename(entry) === basename(path) &&
+    !existsSync(resolve(path, entry))
+  );
+}
+
+/** An agent whose worktree has no entry any more works in its files alone. */
+async function reconnect(path: string, call: GitCall): Promise<void> {
+  await git(['worktree', 'repair', path], call).catch(() =>
+    call.signal.throwIfAborted()
+  );
 }
 
 /** Whether another process has created the worktree in the meantime. */

@@ -17,6 +17,7 @@ import {
   writeNew
 } from '../state/files/atomic-file.ts';
 import { readOnce } from '../state/files/known-files.ts';
+import { damagedIfIrregular } from '../state/files/regular-file.ts';
 import type { FileChange } from './ports.ts';
 
 const lines = z.number().min(0).nullable();
@@ -48,7 +49,8 @@ const changesSchema = lazy(() =>
 export type Changes = z.output<ReturnType<typeof changesSchema>>;
 
 export function changesOf(directory: string): Changes | undefined {
-  const text = readOnce(join(directory, 'changes.json'));
+  const path = join(directory, 'changes.json');
+  const text = damagedIfIrregular(() => readOnce(path));
   if (text === undefined) return undefined;
   try {
     const changes = changesSchema().safeParse(JSON.parse(text)).data;

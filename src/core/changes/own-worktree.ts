@@ -17,8 +17,8 @@ const originMs = 4000;
  * `cwd` gets the same relative path in the worktree as in the repository. The
  * worktree itself is created when the agent starts.
  * @param requested `worktree` is an existing one, which the agent reuses
- * @throws HostError `no_repository` if there is no commit to start from,
- *   `invalid_input` for an API engine
+ * @throws HostError `no_repository` if there is no commit to start from, or if
+ *   a branch `troupe` is in the way; `invalid_input` for an API engine
  */
 export async function isolated(
   record: RunRecord,
@@ -42,7 +42,7 @@ export async function isolated(
     );
   const { agent_id: id, cwd } = record;
   const signal = AbortSignal.timeout(originMs);
-  const { top, head } = await repositories
+  const { top, head, hasBlockingBranch } = await repositories
     .originOf(cwd, signal)
     .catch((error: unknown) => {
       throw new HostError(
@@ -51,11 +51,18 @@ export async function isolated(
         'Leave isolate out, or make it a git repository with a commit (git init, git add, git commit).'
       );
     });
+  const branch = `troupe/${id}`;
+  if (hasBlockingBranch)
+    throw new HostError(
+      'no_repository',
+      `No worktree can be made from ${cwd}: its repository has a branch "troupe", so git cannot create the branch "${branch}".`,
+      'Rename that branch (git branch -m troupe <new name>), or leave isolate out.'
+    );
   const path = join(worktreesIn(settings.workspace), id);
   return {
     ...record,
     cwd: join(path, relative(top, cwd)),
-    worktree: { path, branch: `troupe/${id}`, base: head, origin: top }
+    worktree: { path, branch, base: head, origin: top }
   };
 }
 

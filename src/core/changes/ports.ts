@@ -17,6 +17,8 @@ export interface Origin {
   top: string;
   /** The commit that is checked out in `top`. */
   head: string;
+  /** A branch `troupe` leaves git no room for branches such as `troupe/x`. */
+  hasBlockingBranch: boolean;
 }
 
 /** A working directory in its current state. */

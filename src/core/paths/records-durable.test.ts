@@ -46,7 +46,7 @@ test('a restored identity is on the disk', () => {
 
 test('a record that was taken over is on the disk under its new path only', () => {
   const { from, to } = moved();
-  adoptRecord(from.workspace, to, { liveness: () => 'dead' });
+  adoptRecord(from.workspace, to, () => undefined);
   expectNameDurable(to.record);
   expectGoneDurably(from.record);
   expectDurable(to.identity);
@@ -59,7 +59,7 @@ test('a record has its new path on the disk before it names its new workspace', 
     wasNamed = true;
     expectNameDurable(to.record);
   });
-  adoptRecord(from.workspace, to, { liveness: () => 'dead' });
+  adoptRecord(from.workspace, to, () => undefined);
   expect(wasNamed).toBe(true);
 });
 

@@ -6,7 +6,7 @@ import {
   statSync
 } from 'node:fs';
 import { userInfo } from 'node:os';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join, relative } from 'node:path';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
 import {
   createOnce,
@@ -20,10 +20,8 @@ import {
   isRealDirectory,
   namesIn
 } from '../state/files/directories.ts';
-import type { LivenessCheck } from '../state/locks/file-lock.ts';
-import { processMarks } from '../state/locks/process-marks.ts';
 import { asFileName, type Paths, pathsOf } from './paths.ts';
-import { homeVariable } from './troupe-home.ts';
+import { homeVariable, isInside } from './troupe-home.ts';
 
 /** Identifies a record and its user. Views contain both. */
 export interface RecordIdentity {
@@ -172,25 +170,24 @@ function recordsIn(directory: string): KnownRecord[] {
   });
 }
 
-/** Whether a server that may be alive uses the record. */
-export function hasLiveServer(
-  record: string,
-  processes: Pick<LivenessCheck, 'liveness'>
-): boolean {
-  const marks = processMarks(join(record, 'servers'), processes);
-  return marks.some(({ isAlive }) => isAlive);
+/** Why a record has to stay where it is. */
+export interface RecordUse {
+  /** `agent 1a2b3c4d is at work` */
+  clause: string;
+  hint: string;
 }
 
 /**
  * Takes over the record of a workspace that was moved or renamed.
  * @param from the previous path of the workspace
+ * @param useOf what uses a record, if anything
  * @throws HostError `record_refused` when `from` has no record or still
- *   exists, a server uses a record, or the new record has agents
+ *   exists, a record is in use, or the new record has agents
  */
 export function adoptRecord(
   from: string,
   to: Paths,
-  processes: Pick<LivenessCheck, 'liveness'>
+  useOf: (record: string) => RecordUse | undefined
 ): void {
   const old = pathsOf(from, to.home);
   const refuse = (message: string, hint: string) =>
@@ -201,17 +198,20 @@ export function adoptRecord(
       `There is no record of ${from} in ${to.home}.`,
       'Give the path that the workspace had; troupe doctor names records whose workspace is gone.'
     );
+  // First, because a worker restores its files in the former place.
+  for (const { record, workspace } of [old, to]) {
+    const use = useOf(record);
+    if (use)
+      throw refuse(
+        `The record of ${workspace} is in use: ${use.clause}.`,
+        use.hint
+      );
+  }
   if (existsSync(from))
     throw refuse(
       `${from} is still there, so its record stays with it.`,
       'Move or remove it first.'
     );
-  for (const { record } of [old, to])
-    if (hasLiveServer(record, processes))
-      throw refuse(
-        `A server of troupe works with ${record}.`,
-        'Close the clients of that workspace and call again.'
-      );
   if (namesIn(join(to.record, 'spawns')).length > 0)
     throw refuse(
       `${to.workspace} has a record of its own, with agents.`,
@@ -239,13 +239,21 @@ export function adoptRecord(
   replaceFile(to.identity, `${JSON.stringify(moved, null, 2)}\n`, true);
 }
 
-/** Maps a path below an earlier path of the workspace to its current path. */
-export function currentPathOf(path: string, paths: Paths): string {
-  const { formerly = [] } = factsOf(paths.identity) ?? {};
-  const before = formerly.findLast(
-    (former) => path === former || path.startsWith(`${former}/`)
-  );
-  return before === undefined
-    ? path
-    : join(paths.workspace, path.slice(before.length));
+/**
+ * A function that maps a path in an earlier place of the workspace to the same
+ * path in its current place; it returns every other path unchanged.
+ * @param record the record's directory
+ */
+export function currentPathIn(record: string): (path: string) => string {
+  const facts = factsOf(join(record, 'workspace.json'));
+  if (!facts || facts.formerly.length === 0) return (path) => path;
+  const { workspace, formerly } = facts;
+  return (path) => {
+    const before = formerly.findLast((former) => isInside(former, path));
+    // The workspace may have been moved into its former place.
+    const isCurrent = isInside(workspace, path) && existsSync(path);
+    return before === undefined || isCurrent
+      ? path
+      : join(workspace, relative(before, path));
+  };
 }

@@ -3,6 +3,7 @@ import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../errors.ts';
 import { fileIn } from '../paths/paths.ts';
+import { currentPathIn } from '../paths/records.ts';
 import {
   createOnce,
   readIfExists,
@@ -19,6 +20,7 @@ import {
   namesIn
 } from '../state/files/directories.ts';
 import { readOnce, rememberText } from '../state/files/known-files.ts';
+import { damagedIfIrregular } from '../state/files/regular-file.ts';
 import { sizeOf } from '../state/files/text-file.ts';
 import { LostAgents } from './damaged-run.ts';
 import { DiskUsage } from './disk-usage.ts';
@@ -49,6 +51,8 @@ export class RunStore {
   readonly #onFirstRun: () => void;
   readonly #spawns: string;
   readonly #open: string;
+  /** Read once: no record is taken over while a server uses it. */
+  #currentPathOf: ((path: string) => string) | undefined;
   /** By agent id, the oldest entry first. */
   readonly #records = new Map<string, RunRecord>();
   /** The mtime of each mark that the last `openIds` found. */
@@ -185,11 +189,20 @@ export class RunStore {
     }
     if (known) return known;
     const directory = this.directoryOf(agentId);
-    const text = readIfExists(join(directory, 'record.json'));
-    const record = text === undefined ? text : parseRun(agentId, text);
+    const path = join(directory, 'record.json');
+    const text = damagedIfIrregular(() => readIfExists(path));
+    const record = text === undefined ? text : this.#parsed(agentId, text);
     // The server of an unclaimed run may still discard it and reuse the id.
     if (record && wasClaimed(directory)) this.#remember(record);
     return record;
+  }
+
+  /** The record with the paths that a moved workspace has now. */
+  #parsed(agentId: string, text: string): RunRecord | undefined {
+    const record = parseRun(agentId, text);
+    if (!record) return undefined;
+    this.#currentPathOf ??= currentPathIn(this.root);
+    return mapPaths(record, this.#currentPathOf);
   }
 
   /** True when an end is recorded, even if its file is damaged. */
@@ -200,7 +213,8 @@ export class RunStore {
   outcomeOf(agentId: string): Outcome | undefined {
     if (!isAgentId(agentId)) return undefined;
     const directory = this.directoryOf(agentId);
-    const text = readOnce(fileIn(directory, 'outcome.json'));
+    const path = fileIn(directory, 'outcome.json');
+    const text = damagedIfIrregular(() => readOnce(path));
     const outcome = text === undefined ? undefined : parseOutcome(text);
     if (outcome) restoreResult(directory, outcome);
     return outcome;
@@ -298,6 +312,14 @@ export function noteRead(
 
 export function wasRead(directory: string): boolean {
   return existsSync(join(directory, 'read'));
+}
+
+function mapPaths(record: RunRecord, map: (path: string) => string): RunRecord {
+  const { cwd, worktree } = record;
+  if (!worktree) return { ...record, cwd: map(cwd) };
+  const { path, origin } = worktree;
+  const mapped = { ...worktree, path: map(path), origin: map(origin) };
+  return { ...record, cwd: map(cwd), worktree: mapped };
 }
 
 /** A power failure, or the agent, may have taken the file of a short answer. */

@@ -1,3 +1,5 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { runCommand } from '../../kit/servers/command-line.ts';
@@ -80,5 +82,57 @@ test.each([[[]], [['--json']]])(
     expect(waited.code, waited.stderr).toBe(1);
     expect(waited.stdout).toContain(sound);
     expect(waited.stderr).toContain(`${spoilt}/outcome.json`);
+  }
+);
+
+const replacements: Record<string, (path: string) => void> = {
+  directory: (path) => mkdirSync(path),
+  FIFO: (path) => execFileSync('mkfifo', [path])
+};
+
+function replace(name: string, kind: string): string {
+  const path = join(workspace.record, 'spawns', sound, name);
+  rmSync(path, { force: true });
+  replacements[kind]?.(path);
+  return path;
+}
+
+test.each([
+  ['directory', 'record.json'],
+  ['FIFO', 'record.json'],
+  ['directory', 'outcome.json'],
+  ['FIFO', 'outcome.json']
+])('a %s in place of %s is named', async (kind, name) => {
+  const path = replace(name, kind);
+  // A new server remembers no file as it was.
+  const other = await startServer(workspace);
+  const { isError, data } = await other.call('result', { agent_id: sound });
+  expect(isError).toBe(true);
+  expect(data.error_code).toBe('state_invalid');
+  expect(data.error).toContain(path);
+  const listed = await other.call('list');
+  expect(listed.isError, listed.text).toBe(false);
+  await other.close();
+  expect(other.stderr).not.toContain('    at ');
+  const printed = await runCommand(workspace, ['result', sound]);
+  expect(printed.code).toBe(1);
+  expect(printed.stderr).toContain(path);
+  expect(printed.stderr).not.toContain('    at ');
+});
+
+test.each(['directory', 'FIFO'])(
+  'a %s in place of changes.json is a note in the result',
+  async (kind) => {
+    replace('changes.json', kind);
+    const other = await startServer(workspace);
+    const { isError, data, text } = await other.call('result', {
+      agent_id: sound
+    });
+    expect(isError, text).toBe(false);
+    expect(data).toMatchObject({
+      status: 'completed',
+      files_changed_note: 'The record of its changes cannot be read.'
+    });
+    await other.close();
   }
 );

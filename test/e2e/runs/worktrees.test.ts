@@ -251,6 +251,21 @@ test('a workspace may have a blank at the end of its name, and a backslash', asy
 });
 
 describe('isolate is refused, and nothing is started,', () => {
+  test('in a repository with a branch named troupe, packed or not', async () => {
+    workspace.git('branch', 'troupe');
+    for (const also of [[], ['pack-refs', '--all']]) {
+      if (also.length > 0) workspace.git(...also);
+      const { isError, data } = await spawn('echo ok');
+      expect(isError).toBe(true);
+      expect(data.error_code).toBe('no_repository');
+      expect(data.error).toContain('has a branch "troupe"');
+      expect(data.hint).toContain('git branch -m troupe');
+    }
+    workspace.git('branch', '-m', 'troupe', 'other/troupe');
+    workspace.git('branch', 'troupes');
+    expect((await spawn('echo ok')).isError).toBe(false);
+  });
+
   test('without a repository, and without a commit', async () => {
     rmSync(join(workspace.path, '.git'), { recursive: true });
     for (const words of ['not a git repository', 'it has no commit yet']) {

@@ -2,12 +2,13 @@ import { rmSync } from 'node:fs';
 import type { Command } from 'commander';
 import { policyOf } from '../../../config/retention.ts';
 import { HostError, messageOf } from '../../../core/errors.ts';
-import { hasLiveServer, orphansIn } from '../../../core/paths/records.ts';
+import { orphansIn } from '../../../core/paths/records.ts';
 import { removeAll } from '../../../core/retention/clean.ts';
 import {
   removeHalves,
   removeWorker
 } from '../../../core/retention/ended-workers.ts';
+import { useOf } from '../../../core/retention/record-users.ts';
 import { scanRecord } from '../../../core/retention/scan.ts';
 import type { Policy } from '../../../core/retention/select.ts';
 import { bytesBelow } from '../../../core/state/files/directories.ts';
@@ -196,9 +197,16 @@ async function cleanOrphans(
   flags: CleanFlags
 ): Promise<number> {
   const { dryRun = false, yes, json } = flags;
-  const orphans = orphansIn(paths.home)
-    .filter(({ path }) => !hasLiveServer(path, processes))
+  const found = orphansIn(paths.home).map((orphan) => ({
+    ...orphan,
+    use: useOf(orphan.path, processes)
+  }));
+  const orphans = found
+    .filter(({ use }) => !use)
     .map((orphan) => ({ ...orphan, bytes: bytesBelow(orphan.path) }));
+  for (const { workspace, use } of found)
+    if (use)
+      report(`the record of ${visibleText(workspace)} stays: ${use.clause}`);
   const total = orphans.reduce((sum, { bytes }) => sum + bytes, 0);
   const summary = `${counted(orphans.length, 'record')} (${amount(total)})`;
   if (orphans.length > 0 && !dryRun && !yes && !isInteractive(flags))

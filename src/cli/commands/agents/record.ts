@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadConfig } from '../../../config/config.ts';
 import { adoptRecord, orphansIn } from '../../../core/paths/records.ts';
+import { useOf } from '../../../core/retention/record-users.ts';
 import { bytesBelow } from '../../../core/state/files/directories.ts';
 import { visibleText } from '../../../core/text.ts';
 import { createHost } from '../../../host/host.ts';
@@ -40,7 +41,7 @@ async function record(flags: RecordFlags): Promise<number> {
   const { paths, processes } = host;
   host.safety.check();
   if (from !== undefined) {
-    adoptRecord(resolve(from), paths, processes);
+    adoptRecord(resolve(from), paths, (record) => useOf(record, processes));
     report(
       `the record of ${visibleText(resolve(from))} now belongs to this workspace`
     );

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { Application } from '../../../adapters/git/apply-patch.ts';
 import { patchOf } from '../../../core/changes/change-file.ts';
 import { HostError, messageOf } from '../../../core/errors.ts';
-import { currentPathOf } from '../../../core/paths/records.ts';
 import type { Worktree } from '../../../core/runs/run.ts';
 import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
@@ -76,10 +75,9 @@ async function apply(
       nothing,
       `${label} ${id} was not isolated: its changes are in ${record.cwd} already.`
     );
-  const top = currentPathOf(worktree.origin, host.paths);
-  const path = currentPathOf(worktree.path, host.paths);
+  const top = worktree.origin;
   const application = await applyTo(top, patchOf(directory));
-  const message = describe(application, id, top, { ...worktree, path });
+  const message = describe(application, id, top, worktree);
   return answer(application, message, top);
 }
 

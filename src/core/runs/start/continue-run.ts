@@ -3,7 +3,6 @@ import type { Engine, Failure } from '../../../plugin/plugin.ts';
 import type { EngineRegistry } from '../../engines/engine-registry.ts';
 import { HostError } from '../../errors.ts';
 import type { Paths } from '../../paths/paths.ts';
-import { currentPathOf } from '../../paths/records.ts';
 import { isInside } from '../../paths/troupe-home.ts';
 import { whyGone } from '../damaged-run.ts';
 import type { RunTracker } from '../end/run-tracker.ts';
@@ -58,7 +57,6 @@ export async function continueRun(
   if (!hasSessions(engine) || (run.outcome && typeof sessionId !== 'string'))
     throw noSession(agentId, run.record.label);
   // Checked before the reservation, because an error would leave it behind.
-  const cwd = currentPathOf(run.record.cwd, paths);
   const worktree = run.record.worktree && checkWorktree(run.record, paths);
   const program = programOf(run.record, tools);
   const id = store.newId(requestId ?? null);
@@ -77,7 +75,7 @@ export async function continueRun(
     caller,
     timeoutSeconds,
     requestId,
-    cwd,
+    cwd: run.record.cwd,
     worktree,
     access: run.record.access,
     ask: run.record.ask,

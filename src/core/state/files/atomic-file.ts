@@ -19,7 +19,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../../errors.ts';
 import { isRunning } from '../../processes/is-running.ts';
-import { readFlags } from './regular-file.ts';
+import { NotRegular, readFlags } from './regular-file.ts';
 
 /** Writes every byte or throws: on a full disk a single write may be short. */
 export function writeAll(descriptor: number, data: Buffer | string): void {
@@ -260,7 +260,7 @@ export function bytesIfThere(path: string): Buffer | undefined {
   try {
     const stats = fstatSync(descriptor);
     if (!stats.isFile() && !stats.isDirectory())
-      throw new Error(`${path} is not a file`);
+      throw new NotRegular(`${path} is not a file`);
     return readFileSync(descriptor);
   } finally {
     closeSync(descriptor);

@@ -9,6 +9,7 @@ import {
   type Stats
 } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { errnoOf } from '../../errors.ts';
 
 /** Windows supports neither flag. */
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY } = constants;
@@ -26,6 +27,24 @@ export const ownReadFlags = readFlags | O_NOFOLLOW;
 export class NotRegular extends Error {
   /** The errno of a read of a directory, for callers that check codes. */
   readonly code = 'EISDIR';
+}
+
+/** Errors of an open or a read whose path leads to no regular file. */
+const irregular = ['EISDIR', 'ELOOP', 'ENXIO'];
+
+/**
+ * What `read` returns; '' if its path leads to a directory, a FIFO or the like,
+ * which then counts as a damaged file.
+ */
+export function damagedIfIrregular(
+  read: () => string | undefined
+): string | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (irregular.includes(errnoOf(error) ?? '')) return '';
+    throw error;
+  }
 }
 
 /**
