@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { answeredFacts } from '../../answers/asks.ts';
 import { HostError } from '../../core/errors.ts';
 import { lazy } from '../../core/lazy.ts';
-import { currentPathOf } from '../../core/paths/records.ts';
 import type { RunRecord } from '../../core/runs/run.ts';
 import type { Spawned } from '../../core/runs/spawn-request.ts';
 import { unknownAgent } from '../../core/runs/start/continue-run.ts';
@@ -114,13 +113,13 @@ export async function spawnAlike(host: Host, body: unknown) {
       'Start it in a squad.'
     );
   const caller = { client: pageClient };
-  const likeness = likenessOf(host, record);
+  const likeness = likenessOf(record);
   return startedFacts(
     await host.spawn({ ...likeness, prompt, requestId, caller })
   );
 }
 
-function likenessOf({ paths }: Host, record: RunRecord) {
+function likenessOf(record: RunRecord) {
   const { kind, engine, model, access, worktree, system_prompt } = record;
   // A worktree has the folders of the repository that it was made from.
   const cwd = worktree
@@ -132,7 +131,7 @@ function likenessOf({ paths }: Host, record: RunRecord) {
     systemPrompt: system_prompt ?? undefined,
     ask: record.ask,
     askTimeoutSeconds: record.ask_timeout_seconds,
-    ...(kind === 'cli' ? { access, cwd: currentPathOf(cwd, paths) } : {}),
+    ...(kind === 'cli' ? { access, cwd } : {}),
     ...(worktree ? { isolate: 'worktree' as const } : {})
   };
 }
