@@ -87,6 +87,30 @@ export async function withOwnIndex(
   return { ...shadow, env: { ...shadow.env, GIT_INDEX_FILE: index } };
 }
 
+/**
+ * The shadow with a copy of the project's present index. Git reads nothing else
+ * of the project, where an agent may have put a FIFO in place of a file.
+ * @returns undefined if that index cannot be copied
+ */
+export async function withProjectIndex(
+  shadow: Shadow,
+  name: string,
+  signal: AbortSignal
+): Promise<Shadow | undefined> {
+  const { top, env } = shadow;
+  const location = await locateRepository(top, signal, {
+    asked: ['--git-path', 'index']
+  });
+  const [found = ''] = location?.answers ?? [];
+  if (!location || location.top !== top) return undefined;
+  const { gitDir, commonDir } = location;
+  const index = join(env.GIT_DIR ?? '', name);
+  const terms = { within: [gitDir, commonDir] };
+  return (await copyRegular(resolve(top, found), index, terms))
+    ? undefined
+    : { ...shadow, env: { ...env, GIT_INDEX_FILE: index } };
+}
+
 /** Runs one git command on a shadow. */
 export function shadowGit(
   { top, env }: Shadow,

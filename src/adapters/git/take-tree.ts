@@ -1,8 +1,9 @@
-import { lstat, open } from 'node:fs/promises';
+import { lstat, open, rm } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
+import { temporaryName } from '../../core/state/files/atomic-file.ts';
 import { ownReadFlags } from '../../core/state/files/regular-file.ts';
-import { GitError, git, lineOf } from './run-git.ts';
-import { type Shadow, shadowGit } from './shadow.ts';
+import { GitError, lineOf } from './run-git.ts';
+import { type Shadow, shadowGit, withProjectIndex } from './shadow.ts';
 
 // Git's paths are bytes; here they are strings with one character per byte.
 
@@ -63,13 +64,22 @@ export async function addedWithForce(
   shadow: Shadow,
   signal: AbortSignal
 ): Promise<string[]> {
+  const name = temporaryName('now');
   const args = ['ls-files', '-z', '-s', '-i', '-c', '--exclude-standard'];
-  const now = filesIn(
-    await git(args, { cwd: shadow.top, signal }).catch(() => Buffer.alloc(0))
-  );
-  if (now.length === 0) return [];
-  const before = new Set(filesIn(await shadowGit(shadow, args, signal)));
-  return now.filter((path) => !before.has(path));
+  const listed = async (where: Shadow) =>
+    filesIn(await shadowGit(where, args, signal));
+  try {
+    const present = await withProjectIndex(shadow, name, signal);
+    const now = present ? await listed(present) : [];
+    if (now.length === 0) return [];
+    const before = new Set(await listed(shadow));
+    return now.filter((path) => !before.has(path));
+  } catch {
+    signal.throwIfAborted();
+    return [];
+  } finally {
+    await rm(join(shadow.env.GIT_DIR ?? '', name), { force: true });
+  }
 }
 
 /** Paths of `ls-files -s`, without nested repositories. */
