@@ -167,7 +167,11 @@ function keptIn(stage: ChaosStage): [string, string][] {
   const { council } = stage.paths.shared;
   const file = join(council, 'state.json');
   const history = join(council, 'history');
-  const files = namesIn(history).map((name) => join(history, name));
+  const current = existsSync(file) ? councilIn(file).session?.id : undefined;
+  // A start that failed leaves a copy, which the next one replaces.
+  const files = namesIn(history)
+    .filter((name) => name !== `${current}.json`)
+    .map((name) => join(history, name));
   return [file, ...files]
     .filter(existsSync)
     .flatMap((path) =>

@@ -20,7 +20,7 @@ import { ownReadFlags, readRegular } from '../../state/files/regular-file.ts';
 import { sizeOf, TextLength, tailOf } from '../../state/files/text-file.ts';
 import type { Processes } from '../ports.ts';
 import { loggedUsage, type Variables } from '../program.ts';
-import type { Outcome, RunRecord } from '../run.ts';
+import type { Outcome, Run, RunRecord } from '../run.ts';
 import {
   claimOf,
   exitCodeOf,
@@ -71,13 +71,13 @@ export async function readOutcome(
 }
 
 /**
- * The outcome that is reported for an ended run whose engine this process does
- * not know. It is not recorded: a server that has the engine records the end.
+ * What is reported of an ended run whose engine this process does not know. It
+ * is not recorded: a server that has the engine records the end.
  */
-export async function unjudgedOutcome(
+export async function unjudgedRun(
   record: RunRecord,
   store: RunStore
-): Promise<Outcome> {
+): Promise<Run> {
   const directory = store.directoryOf(record.agent_id);
   const failure: Failure = {
     code: 'bad_output',
@@ -86,7 +86,8 @@ export async function unjudgedOutcome(
   const reply = { text: '', finished: false, failure };
   const evidence = { reply, strayText: '' };
   const facts = await conclude(record, undefined, evidence, store);
-  return { ...facts, ...(await rawResult(directory)) };
+  const outcome = { ...facts, ...(await rawResult(directory)) };
+  return { record, status: outcome.status, outcome, isUnjudged: true };
 }
 
 /** The outcome of a run that could not start. */

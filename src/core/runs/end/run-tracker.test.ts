@@ -1,11 +1,14 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   createLog,
   type TestLog
 } from '../../../../test/kit/servers/logged-agents.ts';
-import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
+import {
+  outcomeWith,
+  recordWith
+} from '../../../../test/kit/servers/run-facts.ts';
 import { createProcesses } from '../../../adapters/child-process/processes.ts';
 import { createRepositories } from '../../../adapters/git/repositories.ts';
 import type { Engine } from '../../../plugin/plugin.ts';
@@ -49,7 +52,11 @@ async function problemsOf(meanwhile: (directory: string) => void) {
 }
 
 /** The tracker of a server that did not start the run. */
-function trackerOf(problems: unknown[], onEngine = () => undefined as unknown) {
+function trackerOf(
+  problems: unknown[],
+  onEngine = () => undefined as unknown,
+  isKnown = true
+) {
   const repositories = createRepositories();
   const { path } = log.workspace;
   return new RunTracker({
@@ -67,7 +74,7 @@ function trackerOf(problems: unknown[], onEngine = () => undefined as unknown) {
     // Called after the end is detected and before it is recorded.
     engineOf: () => {
       onEngine();
-      return engine;
+      return isKnown ? engine : undefined;
     },
     starter: { hasStarted: () => false, takeOver: () => undefined },
     events: new RunEvents((problem) => problems.push(problem)),
@@ -84,6 +91,30 @@ test('a problem that keeps an end from being recorded is reported', async () => 
   const inItsPlace = (path: string) =>
     mkdirSync(join(path, 'result.txt'), { recursive: true });
   expect(await problemsOf(inItsPlace)).toHaveLength(1);
+});
+
+test('an end that another server records between two looks is no damage', async () => {
+  const record = recordWith({ engine: 'gone', owner: processes.self });
+  const { agent_id: id } = record;
+  /** Another server records the end right after it was looked for. */
+  class Late extends RunStore {
+    override outcomeOf(agentId: string) {
+      const seen = super.outcomeOf(agentId);
+      if (!seen) this.end(id, outcomeWith({ status: 'completed' }));
+      return seen;
+    }
+  }
+  store = new Late(log.workspace.record);
+  store.create(record, 'x', 'x');
+  const directory = store.directoryOf(id);
+  const { pid, start } = processes.self;
+  writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
+  writeFileSync(join(directory, 'exit'), '0\n');
+  const longAgo = Date.now() / 1000 - 60;
+  utimesSync(join(directory, 'exit'), longAgo, longAgo);
+  const tracker = trackerOf([], () => undefined, false);
+  expect((await tracker.run(id))?.isUnjudged).toBe(true);
+  expect((await tracker.run(id))?.status).toBe('completed');
 });
 
 test.each([

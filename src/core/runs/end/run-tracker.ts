@@ -28,7 +28,7 @@ import {
   isForOthers
 } from './finalize.ts';
 import { LiveOutput } from './live-output.ts';
-import { unjudgedOutcome } from './outcome.ts';
+import { unjudgedRun } from './outcome.ts';
 import { readableOf } from './reply-reader.ts';
 import { Watchdog } from './watchdog.ts';
 
@@ -84,15 +84,14 @@ export class RunTracker {
     const status = await this.refresh(record).catch((error: unknown) => {
       if (store.has(agentId)) throw error;
     });
+    const isUnjudged = this.#isUnjudged(record);
+    // Read last: another server may record the end at any time.
     const outcome = store.outcomeOf(agentId);
     // The run was cleaned away during the refresh.
     if (!status || !(outcome || store.has(agentId))) return undefined;
     if (status !== 'ended') return { record, status };
     if (outcome) return { record, status: outcome.status, outcome };
-    if (this.#isUnjudged(record)) {
-      const outcome = await unjudgedOutcome(record, store);
-      return { record, status: outcome.status, outcome, isUnjudged: true };
-    }
+    if (isUnjudged) return unjudgedRun(record, store);
     if (store.hasOutcome(agentId)) throw corruptRun(pathOf('outcome.json'));
     throw unwritten(agentId, this.#problems.get(agentId));
   }
