@@ -104,7 +104,8 @@ test.each([
 test('a long log is read part by part', async () => {
   await connect();
   await reader.run(lines(2500));
-  const whole = await logged('line 2499 火\n```\n\n</details>\n\n---');
+  // Of the answer: in the prompt, "say" stands before it.
+  const whole = await logged('\nline 2499 火\n```\n\n</details>\n\n---');
   const [first, note] = await reader.read(iac);
   const from = Number(/offset=(\d+) reads on/.exec(note?.text ?? '')?.[1]);
   expect(from).toBe(first?.text.length);
