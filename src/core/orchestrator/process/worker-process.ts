@@ -174,7 +174,7 @@ export class WorkerProcess {
   async lastLines(
     worker: Worker,
     generation: number,
-    count = 15
+    count = 40
   ): Promise<string[]> {
     const pane = paneOf(worker.meta);
     if (pane) return this.#with.terminal.screen(pane, count);
