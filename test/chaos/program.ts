@@ -47,7 +47,7 @@ crash) sleep "$seconds"; kill -KILL $$; sleep 5; exit 1 ;;
 segfault) kill -SEGV $$; sleep 5; exit 1 ;;
 fails) sleep "$seconds"; echo 'it went wrong' >&2; exit 7 ;;
 mute) sleep "$seconds"; say progress 'nothing more'; exit 0 ;;
-flood) lines ${flood}; sleep 700 ;;
+flood) lines ${flood} && sleep 700 ;;
 overlong) sleep 700 & sleep 700 ;;
 stubborn) trap '' TERM; sleep 700; sleep 700; sleep 700 ;;
 idle) sleep 700 ;;
