@@ -10,6 +10,7 @@ import {
 } from '../../src/core/state/files/atomic-file.ts';
 import { aftermath } from '../kit/agents/worker-chaos.ts';
 import { type ParsedEntry, parseIac } from '../kit/judges/iac-parser.ts';
+import { until } from '../kit/judges/until.ts';
 import { runCommand } from '../kit/servers/command-line.ts';
 import { councilIn, leftBeside } from '../kit/servers/council-servers.ts';
 import type { McpClient } from '../kit/servers/mcp-client.ts';
@@ -58,7 +59,7 @@ export async function gather(scene: Scene): Promise<Evidence> {
     requests: diary.requests,
     council: { acknowledged: diary.responses, kept: keptIn(stage) },
     workers: aftermath(stage, diary.tasks),
-    survivors: [...survivorsOf(stage, last.pid), ...panesOf(stage)],
+    survivors: [...(await survivorsOf(stage, last.pid)), ...panesOf(stage)],
     leftovers: leftoversIn(stage).filter(isOpen),
     verified: {
       code: verified.code,
@@ -182,8 +183,22 @@ function keptIn(stage: ChaosStage): [string, string][] {
     );
 }
 
+/** Within this time after its end, all that an agent started has ended. */
+const promisedMs = 5000;
+
+async function survivorsOf(
+  stage: ChaosStage,
+  except: number
+): Promise<string[]> {
+  const look = () => markedIn(stage, except);
+  await until('the last end', () => look().length === 0, promisedMs).catch(
+    () => undefined
+  );
+  return look();
+}
+
 /** Every process with the mark of an agent or a worker of this workspace. */
-function survivorsOf({ record }: ChaosStage, except: number): string[] {
+function markedIn({ record }: ChaosStage, except: number): string[] {
   const pids = processTable()
     .filter(({ zombie, pid }) => !zombie && pid !== except)
     .map(({ pid }) => pid);
