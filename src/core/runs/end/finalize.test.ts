@@ -2,6 +2,7 @@ import {
   appendFileSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync
 } from 'node:fs';
@@ -187,6 +188,18 @@ test('an end that several processes complete at once is journalled once', async 
   expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
   const names = readdirSync(join(state, 'spawns', record.agent_id));
   expect(names.filter((name) => name.includes('lock'))).toEqual([]);
+});
+
+test('an end whose agent is cleaned away meanwhile leaves no folder', async () => {
+  const store = new RunStore(state);
+  const record = await unjournalled(store);
+  const { agent_id: id } = record;
+  const outcome = store.outcomeOf(id);
+  if (!outcome) expect.fail('There is no outcome.');
+  store.close(id);
+  rmSync(store.directoryOf(id), { recursive: true });
+  await completeEnd(record, outcome, dependenciesOf(store));
+  expect(readdirSync(join(state, 'spawns'))).toEqual([]);
 });
 
 test('an end that was completed while its process was paused is journalled once', async () => {

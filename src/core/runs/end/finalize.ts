@@ -69,7 +69,9 @@ export async function completeEnd(
 ): Promise<void> {
   const { store, journal, changeTracker, processes } = dependencies;
   const { agent_id: id } = record;
-  if (!(await journal.isEndRecorded(id))) {
+  const isJournalled = await journal.isEndRecorded(id);
+  // A lock in a folder that was cleaned away would create it again.
+  if (!isJournalled && store.isOpen(id)) {
     const lock = join(store.directoryOf(id), 'end.lock');
     await whileLocked(lock, processes, async () => {
       if (!(await journal.isEndRecorded(id)))
