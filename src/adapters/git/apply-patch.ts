@@ -5,7 +5,7 @@ import { temporaryName } from '../../core/state/files/atomic-file.ts';
 import { filteredPaths } from './filtered-paths.ts';
 import { inTheWay, type PathChange } from './in-the-way.ts';
 import { type KeptFiles, keepFiles, putBack } from './kept-files.ts';
-import { GitError, git, lineOf } from './run-git.ts';
+import { fieldsOf, GitError, git, lineOf } from './run-git.ts';
 import { createShadow, type Shadow, shadowGit } from './shadow.ts';
 import { readable } from './take-tree.ts';
 import { whenFree } from './worktrees.ts';
@@ -219,10 +219,6 @@ function reasonIn(error: unknown): string {
   const lines = messageOf(error).split('; ');
   const errors = lines.filter((line) => /^(error|fatal): /.test(line));
   return (errors.length > 0 ? errors : lines).join('; ');
-}
-
-function fieldsOf(output: Buffer): string[] {
-  return output.toString('latin1').split('\0').filter(Boolean);
 }
 
 function about(status: Application['status'], paths: string[]): Application {

@@ -1,4 +1,4 @@
-import { GitError, git } from './run-git.ts';
+import { fieldsOf, git, matchingSettings } from './run-git.ts';
 import { type Shadow, shadowGit } from './shadow.ts';
 
 /**
@@ -41,15 +41,9 @@ async function configuredFilters(
   signal: AbortSignal
 ): Promise<Set<string>> {
   const keys = '^filter\\..*\\.(clean|smudge|process)$';
-  const args = ['config', '-z', '--name-only', '--get-regexp', keys];
-  const names = await git(args, { cwd: top, signal }).catch(
-    (error: unknown) => {
-      // Git exits with 1 and prints nothing when no setting matches.
-      if (error instanceof GitError && error.message === 'git exited 1')
-        return Buffer.alloc(0);
-      throw error;
-    }
+  const call = { cwd: top, signal };
+  const names = await matchingSettings(keys, '--name-only', call);
+  return new Set(
+    fieldsOf(names).map((key) => key.split('.').slice(1, -1).join('.'))
   );
-  const fields = names.toString('latin1').split('\0').filter(Boolean);
-  return new Set(fields.map((key) => key.split('.').slice(1, -1).join('.')));
 }

@@ -97,6 +97,26 @@ export function lineOf(output: Buffer): string {
   return output.toString().replace(/\r?\n$/, '');
 }
 
+/** The fields of `-z`, with one character per byte; empty ones are left out. */
+export function fieldsOf(output: Buffer): string[] {
+  return output.toString('latin1').split('\0').filter(Boolean);
+}
+
+/** What `git config` prints of the settings that match; empty if none does. */
+export function matchingSettings(
+  pattern: string,
+  flag: '--show-scope' | '--name-only',
+  call: GitCall
+): Promise<Buffer> {
+  const args = ['config', '-z', flag, '--get-regexp', pattern];
+  return git(args, call).catch((error: unknown) => {
+    // Git exits with 1 and prints nothing when no setting matches.
+    if (error instanceof GitError && error.message === 'git exited 1')
+      return Buffer.alloc(0);
+    throw error;
+  });
+}
+
 /** The allow-listed variables, without our keys and markers. */
 function environment(): Record<string, string> {
   const allowed =

@@ -6,7 +6,7 @@ import {
   locateRepository,
   type RepositoryLocation
 } from './repository-location.ts';
-import { GitError, git } from './run-git.ts';
+import { GitError, git, matchingSettings } from './run-git.ts';
 
 /** Our own repository, which borrows a project's files and objects. */
 export interface Shadow {
@@ -246,13 +246,7 @@ async function scopedSettings(
   signal: AbortSignal
 ): Promise<{ scope: string; key: string; value: string }[]> {
   const call = { cwd: top, signal };
-  const args = ['config', '-z', '--show-scope', '--get-regexp', inherited];
-  const text = await git(args, call).catch((error: unknown) => {
-    // Git exits with 1 and prints nothing when no setting matches.
-    if (error instanceof GitError && error.message === 'git exited 1')
-      return Buffer.alloc(0);
-    throw error;
-  });
+  const text = await matchingSettings(inherited, '--show-scope', call);
   const fields = text.toString().split('\0');
   const settings = [];
   for (let at = 0; at + 1 < fields.length; at += 2) {

@@ -2,7 +2,7 @@ import { lstat, open, rm } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { temporaryName } from '../../core/state/files/atomic-file.ts';
 import { ownReadFlags } from '../../core/state/files/regular-file.ts';
-import { GitError, lineOf } from './run-git.ts';
+import { fieldsOf, GitError, lineOf } from './run-git.ts';
 import { type Shadow, shadowGit, withProjectIndex } from './shadow.ts';
 
 // Git's paths are bytes; here they are strings with one character per byte.
@@ -84,7 +84,7 @@ export async function addedWithForce(
 
 /** Paths of `ls-files -s`, without nested repositories. */
 function filesIn(output: Buffer): string[] {
-  return namesIn(output)
+  return fieldsOf(output)
     .filter((entry) => !entry.startsWith('160000 '))
     .map((entry) => entry.slice(entry.indexOf('\t') + 1));
 }
@@ -101,11 +101,7 @@ async function differingPaths(
       sharedFolders.flatMap((name) => ['-x', `/${prefix}.agents/${name}/`])
     );
   const args = ['ls-files', '-z', '-m', '-o', '--exclude-standard'];
-  return namesIn(await shadowGit(shadow, [...args, ...excluded], signal));
-}
-
-function namesIn(output: Buffer): string[] {
-  return output.toString('latin1').split('\0').filter(Boolean);
+  return fieldsOf(await shadowGit(shadow, [...args, ...excluded], signal));
 }
 
 /** Troupe's folders in `.agents/`, which may also hold the project's files. */

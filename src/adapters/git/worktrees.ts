@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { mostLinkBytes } from '../../core/changes/own-worktree.ts';
 import type { Repositories } from '../../core/changes/ports.ts';
 import type { Worktree } from '../../core/runs/run.ts';
 import { headOf } from '../../core/state/files/text-file.ts';
@@ -108,9 +109,6 @@ async function add(worktree: Worktree, call: GitCall): Promise<void> {
     throw error;
   }
 }
-
-/** Enough for the longest path on Linux. */
-const mostLinkBytes = 5000;
 
 /**
  * Whether a worktree names its entry in the repository by a path that is gone,

@@ -176,7 +176,7 @@ export async function settleCreation(
 }
 
 /** Enough for the longest path on Linux. */
-const mostLinkBytes = 5000;
+export const mostLinkBytes = 5000;
 
 /**
  * Whether a worktree is in its place. Its folder alone proves nothing, because
