@@ -17,16 +17,21 @@ export async function spawnAsker(
   return String(data.agent_id);
 }
 
-/** Waits until the agents ask; the answer has one ask at least. */
+/**
+ * Waits until the agents ask, however many calls that takes: one ends after
+ * 50 s. The answer has one ask at least.
+ */
 export async function asksOf(
   server: McpClient,
   agentIds?: string[]
 ): Promise<Record<string, unknown>[]> {
-  const { data } = await server.call('wait_for_agents', {
-    ...(agentIds ? { agent_ids: agentIds } : {})
-  });
-  expect(data).toMatchObject({ status: 'needs_answer' });
-  return data.asks as Record<string, unknown>[];
+  const input = agentIds ? { agent_ids: agentIds } : {};
+  for (;;) {
+    const { data } = await server.call('wait_for_agents', input);
+    if (data.status === 'timeout') continue;
+    expect(data).toMatchObject({ status: 'needs_answer' });
+    return data.asks as Record<string, unknown>[];
+  }
 }
 
 /** The id of the first ask of an agent. */
