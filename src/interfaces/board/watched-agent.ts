@@ -118,6 +118,8 @@ export function watchedWorker(worker: Worker): WatchedAgent {
 export interface OutputState {
   /** Changes with each write. */
   sizes: string;
+  /** Bytes of stdout. */
+  stdout: number;
   /** The last write, in milliseconds since 1970; 0 without output. */
   writtenAt: number;
 }
@@ -130,10 +132,21 @@ export function outputState(
   const files = ['stdout', 'stderr'].map((name) =>
     statSync(join(directory, name), { throwIfNoEntry: false })
   );
+  const sizes = files.map((file) => file?.size ?? 0);
   return {
-    sizes: files.map((file) => file?.size ?? 0).join(),
+    sizes: sizes.join(),
+    stdout: sizes[0] ?? 0,
     writtenAt: Math.max(...files.map((file) => file?.mtimeMs ?? 0))
   };
+}
+
+/** Bytes of stdout of a running agent. */
+export function stdoutSize(
+  { store }: Pick<Host, 'store'>,
+  agentId: string
+): number {
+  const path = join(store.directoryOf(agentId), 'stdout');
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** The fields about the silence of a run. */

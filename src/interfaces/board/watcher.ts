@@ -1,14 +1,17 @@
 import { withAsking } from '../../answers/asks.ts';
 import { secondsSince } from '../../answers/format-run.ts';
 import { totalSize } from '../../core/audit/journal/journal-files.ts';
+import type { OpenRuns } from '../../core/runs/end/run-tracker.ts';
 import type { Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host/host.ts';
 import { DaySum, type DayTotal } from './day-sum.ts';
 import { listedWorkers } from './listed-workers.ts';
 import {
   isWorker,
+  type OutputState,
   outputState,
   quietOf,
+  stdoutSize,
   type WatchedAgent,
   watchedRun,
   watchedWorker
@@ -27,8 +30,8 @@ export interface Snapshot {
 
 interface Active {
   agent: WatchedAgent;
-  /** Of its output, when it was read. */
-  sizes: string;
+  /** When its output was read. */
+  output: OutputState;
 }
 
 /** An agent that has written nothing for this time is looked at half as often. */
@@ -64,7 +67,7 @@ export class Watcher {
     const agents = [
       ...active,
       ...workers.filter(isLive),
-      ...(await this.#endedLast()),
+      ...(await this.#endedLast(standing)),
       ...workers.filter((worker) => !isLive(worker))
     ];
     return {
@@ -76,16 +79,17 @@ export class Watcher {
   }
 
   /**
-   * Ids of the agents whose output has grown since they were read. Of those
-   * that have been silent for long, each call looks at every other one.
+   * Ids of the agents whose stdout has grown since they were read. Of those
+   * that have been silent for long, each call looks at every other one. What
+   * they write to stderr is seen by the next `read`.
    */
   grown(): string[] {
     this.#looks += 1;
     const silentSince = Date.now() - silentMs;
-    return [...this.#active].flatMap(([id, { agent, sizes }], index) => {
+    return [...this.#active].flatMap(([id, { agent, output }], index) => {
       const isSilent = (agent.heardAt ?? Number.NaN) < silentSince;
       if (isSilent && (index + this.#looks) % 2 === 0) return [];
-      return outputState(this.#host, id).sizes === sizes ? [] : [id];
+      return stdoutSize(this.#host, id) === output.stdout ? [] : [id];
     });
   }
 
@@ -114,32 +118,31 @@ export class Watcher {
       return undefined;
     const { record } = run;
     const output = outputState(this.#host, record.agent_id);
-    if (output.sizes !== known.sizes) return undefined;
+    if (output.sizes !== known.output.sizes) return undefined;
     const agent = {
       ...known.agent,
       ...quietOf(this.#host, run, output),
       seconds: secondsSince(record)
     };
-    this.#active.set(record.agent_id, { agent, sizes: output.sizes });
+    this.#active.set(record.agent_id, { agent, output });
     return agent;
   }
 
   async #readActive(run: Run): Promise<WatchedAgent> {
     const { agent_id: id } = run.record;
     // Before the output is read, so that later output counts as growth.
-    const { sizes } = outputState(this.#host, id);
+    const output = outputState(this.#host, id);
     const agent = await watchedRun(this.#host, run);
-    this.#active.set(id, { agent, sizes });
+    this.#active.set(id, { agent, output });
     return agent;
   }
 
-  async #endedLast(): Promise<WatchedAgent[]> {
+  async #endedLast({ active, over }: OpenRuns): Promise<WatchedAgent[]> {
     const { journal, store } = this.#host;
     const size = totalSize(journal.files.look());
-    const open = store
-      .openIds()
-      .map((id) => `${id}${store.hasOutcome(id) ? ' ended' : ''}`);
-    const stamp = [size, ...open].join(' ');
+    const open = active.map(({ record }) => record.agent_id);
+    const ending = over.map((id) => `${id} ${store.hasOutcome(id)}`);
+    const stamp = [size, ...open, ...ending].join(' ');
     if (stamp === this.#stamp) return [...this.#ended.values()];
     const ended = new Map<string, WatchedAgent>();
     for (const id of this.#host.recent(this.#limit).reverse()) {

@@ -39,7 +39,7 @@ interface TrackerDependencies extends FinalizeDependencies {
 }
 
 /** Runs without a recorded end, and runs whose end was recorded just now. */
-interface OpenRuns {
+export interface OpenRuns {
   /** Queued or running, oldest first. */
   active: Run[];
   /** Ids of ended runs. Their end may not be recorded yet. */
