@@ -239,8 +239,13 @@ export class Host {
     return run ? { ...summoned, status: run.status } : summoned;
   }
 
-  cancel(agentId: string, reason?: string): Promise<Run | undefined> {
-    return cancelRun(agentId, reason, this.#stopping());
+  /** @param who the door of a person who cancels: `from the page` */
+  cancel(
+    agentId: string,
+    reason?: string,
+    who?: string
+  ): Promise<Run | undefined> {
+    return cancelRun(agentId, { reason, who }, this.#stopping());
   }
 
   /**

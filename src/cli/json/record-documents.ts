@@ -122,7 +122,8 @@ export const logLine = z.discriminatedUnion('type', [
   z.strictObject({
     ...everyRecord,
     type: z.literal('cancel_requested'),
-    reason: z.string().nullable()
+    reason: z.string().nullable(),
+    who: z.string().optional()
   }),
   z.strictObject({
     ...everyRecord,

@@ -26,7 +26,7 @@ export function cancellationOf(
   return {
     question: `Cancel ${id} (${shorten(task, taskWidth)})?`,
     perform: async () => {
-      const run = await host.cancel(id, 'from troupe watch');
+      const run = await host.cancel(id, undefined, 'from troupe watch');
       return run ? `${id} is ${run.status}.` : `${id} no longer exists.`;
     }
   };

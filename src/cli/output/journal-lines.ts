@@ -97,7 +97,9 @@ export function whatOf(record: JournalRecord): string {
     case 'spawned':
       return record.task;
     case 'cancel_requested':
-      return record.reason ?? '(no reason given)';
+      return [record.reason ?? '(no reason given)', record.who]
+        .filter((words) => words !== undefined)
+        .join(', ');
     case 'asked':
       return `${record.ask_id} ${record.tool}: ${record.subject}`;
     case 'answered': {

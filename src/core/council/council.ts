@@ -61,6 +61,8 @@ export interface Sent {
   agentName: string;
   session: Session;
   response: Response;
+  /** Whether the response was recorded before. */
+  isKnown: boolean;
   responses: number;
   participants: number;
 }
@@ -193,30 +195,39 @@ export class Council {
   }
 
   /**
-   * Records a response to the open request.
+   * Records a response to the open request. A response whose id is known is
+   * the same one, sent again: it stays as it is.
    * @throws HostError `council_closed`, `session_replaced`, `no_council`
    */
-  send(requested: string, content: string): Promise<Sent> {
+  send(
+    requested: string,
+    content: string,
+    id: string = randomUUID()
+  ): Promise<Sent> {
     return this.#store.change((before) => {
       const { state, session, participant } = this.#enterToWrite(
         before,
         requested
       );
-      const response: Response = {
-        id: randomUUID(),
+      const known = responsesOf(state).find((one) => one.id === id);
+      const response: Response = known ?? {
+        id,
         request_id: session.current_request_id,
         author: participant.agent_name,
         content,
         created_at: now(),
         ...(this.#isForPerson ? { by: 'person' as const } : {})
       };
-      const after = { ...state, feedback: [...state.feedback, response] };
+      const after = known
+        ? state
+        : { ...state, feedback: [...state.feedback, response] };
       return {
         state: after,
         result: {
           agentName: participant.agent_name,
           session,
           response,
+          isKnown: known !== undefined,
           responses: responsesOf(after).length,
           participants: after.participants.length
         }

@@ -30,6 +30,14 @@ export function wasReplaced(
   );
 }
 
+export function isAnother(asked: string, session: Session): HostError {
+  return new HostError(
+    'session_replaced',
+    `The council ${asked} was replaced by another one, ${session.id}.`,
+    'Nothing was done. Read the request of that one first.'
+  );
+}
+
 export function unknownCursor(cursor: string, session: Session): HostError {
   return new HostError(
     'unknown_cursor',

@@ -10,7 +10,11 @@ test.each([
   'per\u200bson',
   'pe\u0301rson',
   'ｐｅｒｓｏｎ',
-  'реrsоn'
+  'реrsоn',
+  'persօn',
+  'ᴘᴇʀsᴏɴ',
+  'the person',
+  'per son'
 ])('an agent is not called %j', (name) => {
   expect(() => checkAgentName(name)).toThrow(/is for people/);
 });

@@ -9,7 +9,8 @@ const unseen = /[\p{Cf}\p{Cc}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 /** Letters of other alphabets that look like those of the name. */
 const twins: Record<string, string> = {
   ...{ р: 'p', ρ: 'p', е: 'e', ε: 'e', ѕ: 's', о: 'o', ο: 'o', σ: 'o' },
-  ...{ г: 'r', ո: 'n', п: 'n', η: 'n' }
+  ...{ г: 'r', ո: 'n', п: 'n', η: 'n', օ: 'o', ᴏ: 'o', ᴘ: 'p', ᴇ: 'e' },
+  ...{ ʀ: 'r', ꜱ: 's', ɴ: 'n' }
 };
 
 /**
@@ -21,7 +22,10 @@ export function checkAgentName(name: string): void {
     name.normalize('NFKD').replace(unseen, '').toLowerCase(),
     (letter) => twins[letter] ?? letter
   ).join('');
-  if (!/^\P{L}*person(\P{L}|$)/u.test(letters)) return;
+  const isFree =
+    !/^\P{L}*person(\P{L}|$)/u.test(letters) &&
+    !/^(an?|the)?person$/.test(letters.replaceAll(/\P{L}/gu, ''));
+  if (isFree) return;
   throw new HostError(
     'invalid_input',
     `The agent_name ${JSON.stringify(name.slice(0, 60))} is for people.`,

@@ -11,7 +11,7 @@ import { readSlice } from '../state/files/text-file.ts';
 import type { LivenessCheck } from '../state/locks/file-lock.ts';
 import { unusedName } from './attendance.ts';
 import type { CouncilStore } from './council-store.ts';
-import { isClosed, noCouncil } from './errors.ts';
+import { isAnother, isClosed, noCouncil } from './errors.ts';
 import { checkAgentName } from './person.ts';
 import {
   type CouncilState,
@@ -38,6 +38,8 @@ export interface SummonDependencies {
 
 export interface SummonRequest {
   engine: string;
+  /** The council that the caller has read; default: the current one. */
+  sessionId?: string | undefined;
   agentName?: string | undefined;
   model?: string | undefined;
   caller?: Caller | undefined;
@@ -73,7 +75,8 @@ export class Summons {
 
   /**
    * Starts a read-only agent in the background that answers the open request.
-   * @throws HostError `no_council`, `council_closed`, `invalid_input`, and the errors of a spawn
+   * @throws HostError `no_council`, `council_closed`, `session_replaced`,
+   *   `invalid_input`, and the errors of a spawn
    */
   async summon(request: SummonRequest): Promise<Summoned> {
     const { council, runs, witnesses, spawn } = this.#with;
@@ -143,12 +146,17 @@ export class Summons {
   }
 
   /** Reserves a name for the agent, and adds it to the session. */
-  #addSummons(agentId: string, { engine, agentName }: SummonRequest) {
+  #addSummons(
+    agentId: string,
+    { engine, agentName, sessionId }: SummonRequest
+  ) {
     const { council, witnesses, workspace } = this.#with;
     return council.change((state) => {
       const { session } = state;
       const request = requestOf(state);
       if (!session || !request) throw noCouncil();
+      if (sessionId !== undefined && sessionId !== session.id)
+        throw isAnother(sessionId, session);
       if (session.status === 'closed') throw isClosed(session);
       checkAgentName(agentName ?? engine);
       const name = unusedName(agentName ?? engine, state);

@@ -19,8 +19,15 @@ export const fromPage = 'from the page';
 const words = (most: number) =>
   z
     .string()
-    .max(most)
-    .refine((text) => text.trim() !== '', 'is empty');
+    .refine((text) => text.trim() !== '', 'is empty')
+    .refine((text) => text.length <= most, {
+      error: ({ input }) =>
+        `has ${counted(Object(input).length)} characters, and at most ${counted(most)} are allowed`
+    });
+
+function counted(count: number): string {
+  return count.toLocaleString('en');
+}
 
 const oneLine = (most: number) =>
   words(most).refine((text) => !/\p{Cc}/u.test(text), 'is not one line');
@@ -41,13 +48,15 @@ const bodies = lazy(() => ({
     text: z.string().max(100_000).optional()
   }),
   task: z.strictObject({ task_id: oneLine(200), text: words(1_000_000) }),
-  cancelTask: z.strictObject({ task_id: oneLine(200) }),
+  cancelTask: z.strictObject({ task_id: words(200) }),
   stop: z.strictObject({ force: z.boolean() }),
   response: z.strictObject({
     session_id: z.string().max(200),
+    request_id: z.string().min(8).max(200).optional(),
     content: words(1_000_000)
   }),
   summon: z.strictObject({
+    session_id: z.string().max(200).optional(),
     engine: oneLine(64),
     model: oneLine(200).optional()
   }),
@@ -67,7 +76,9 @@ export function bodyFor<Name extends keyof Bodies>(
   const [issue] = error?.issues ?? [];
   throw invalidInput(
     `The request is invalid: ${issue?.path.join('.') || 'body'} ${issue?.message}.`,
-    'Reload the page: it may be of another version.'
+    issue?.code === 'custom'
+      ? 'Change it and send it again; a long text fits into a file that you name.'
+      : 'Reload the page: it may be of another version.'
   );
 }
 
@@ -78,7 +89,7 @@ export async function cancelAgent(host: Host, id: string, body: unknown) {
   const before = await host.tracker.run(id);
   const run = before?.outcome
     ? before
-    : await host.cancel(id, words === '' ? fromPage : `${words} (${fromPage})`);
+    : await host.cancel(id, words === '' ? undefined : words, fromPage);
   if (!run) throw unknownAgent(id, host.store);
   return {
     agent_id: id,
@@ -146,8 +157,9 @@ function startedFacts({ record, status, failure, warning }: Spawned) {
 }
 
 /** @throws HostError as `Asks.answer` */
-export function answerAsk(host: Host, askId: string, body: unknown) {
+export async function answerAsk(host: Host, askId: string, body: unknown) {
   const { decision, text } = bodyFor('answer', body);
+  await host.refreshConfig();
   return answeredFacts(host.asks.answer({ askId, decision, text }, 'page'));
 }
 

@@ -32,18 +32,19 @@ export class PageFiles {
     };
   }
 
-  /** @returns false for a path that is no file and no screen */
+  /** @returns false for the name of a file that is not there */
   serve(
     { method }: IncomingMessage,
     path: string,
     response: ServerResponse
   ): boolean {
     const name = nameOf(path);
-    if (name === undefined) return false;
-    const body = this.#files[name];
-    response.writeHead(200, {
+    // A mistyped address gets the page, which says so; a file does not.
+    if (name === undefined && path.includes('.')) return false;
+    const body = this.#files[name ?? 'index.html'];
+    response.writeHead(name === undefined ? 404 : 200, {
       ...safeHeaders,
-      'Content-Type': types[name],
+      'Content-Type': types[name ?? 'index.html'],
       'Content-Length': body.length,
       'Cache-Control': 'no-cache'
     });

@@ -94,7 +94,7 @@ export const routes: Route[] = [
     agentData(host, id)
   ),
   get(at(`agents/${agent}/text`), ({ host, names: [id = ''], query }) =>
-    textOf(host, id, partIn(query), offsetIn(query))
+    textOf(host, id, partIn(query), offsetIn(query), query.has('exact'))
   ),
   get(at(`agents/${agent}/diff`), ({ host, names: [id = ''], query }) =>
     textOf(host, id, 'patch', offsetIn(query))

@@ -48,6 +48,8 @@ const headersMs = 10_000;
 const requestMs = 30_000;
 /** The longest prompt is a million characters. */
 const bodyBytes = 8 * 1024 * 1024;
+/** The most bytes of a request from somebody who is not signed in. */
+const strangerBytes = 4096;
 const maxUnauthenticated = 256;
 const maxAuthenticated = 256;
 /** During shutdown, a page has this long to read its last event. */
@@ -183,7 +185,7 @@ class WebDoor {
     response: ServerResponse
   ): Promise<Fault | undefined> {
     if (request.method !== 'POST') return wrongMethod('POST');
-    const body = await bodyOf(request);
+    const body = await bodyOf(request, strangerBytes);
     if ('status' in body) return body;
     const { code } = bodyFor('login', body.value);
     const login = this.logins.exchange(code);
@@ -211,13 +213,14 @@ class WebDoor {
 }
 
 async function bodyOf(
-  request: IncomingMessage
+  request: IncomingMessage,
+  mostBytes = bodyBytes
 ): Promise<{ value: unknown } | Fault> {
   const type = request.headers['content-type'] ?? '';
   if (!/^application\/json(;|$)/i.test(type)) return wrongType;
-  const body = await readBody(request, bodyBytes, () => undefined);
+  const body = await readBody(request, mostBytes, () => undefined);
   if ('value' in body) return body;
-  return body.fault === 'too_long' ? tooLong : notJson;
+  return body.fault === 'too_long' ? tooLong(mostBytes) : notJson;
 }
 
 const nothing = fault(404, 'not_found', 'Nothing is here.', 'Open the page: /');
@@ -232,12 +235,6 @@ const wrongType = fault(
   'wrong_type',
   'The content type is not allowed.',
   'Send application/json.'
-);
-const tooLong = fault(
-  413,
-  'too_long',
-  `The request is longer than ${bodyBytes} bytes.`,
-  'Send a shorter text.'
 );
 const notJson = fault(400, 'not_json', 'This is not JSON.', 'Send JSON.');
 const tooMany = fault(
@@ -260,6 +257,15 @@ const internal = fault(
   'Something went wrong inside troupe.',
   'Look at the output of troupe web.'
 );
+
+function tooLong(mostBytes: number): Fault {
+  return fault(
+    413,
+    'too_long',
+    `The request is longer than ${mostBytes} bytes.`,
+    'Send a shorter text.'
+  );
+}
 
 function wrongMethod(allow: string): Fault {
   return fault(

@@ -108,7 +108,8 @@ browserTest('an agent is canceled by keyboard, after a question', async () => {
   expect(journalOf(workspace)).toContainEqual(
     expect.objectContaining({
       type: 'cancel_requested',
-      reason: 'not needed (from the page)'
+      reason: 'not needed',
+      who: 'from the page'
     })
   );
 });

@@ -146,14 +146,20 @@ test('a cancellation ends the agent, and the journal says that it came from the 
   expect(bodyOf(first)).toMatchObject({ status: 'canceled', had_ended: false });
   const reason = 'the wrong branch';
   await client.post(`/web/agents/${explained}/cancel`, { reason });
+  const imitated = await spawn('sleep 600');
+  await server.call('cancel_agent', {
+    agent_id: imitated,
+    reason: 'from the page'
+  });
   const again = await client.post(`/web/agents/${plain}/cancel`);
   expect(bodyOf(again)).toMatchObject({ status: 'canceled', had_ended: true });
   const reasons = journalOf(workspace)
     .filter(({ type }) => type === 'cancel_requested')
-    .map(({ agent_id, reason }) => [agent_id, reason]);
+    .map(({ agent_id, reason, who }) => [agent_id, reason, who]);
   expect(reasons).toEqual([
-    [plain, 'from the page'],
-    [explained, 'the wrong branch (from the page)']
+    [plain, null, 'from the page'],
+    [explained, 'the wrong branch', 'from the page'],
+    [imitated, 'from the page', undefined]
   ]);
 });
 

@@ -131,6 +131,19 @@ test.each([
   expect(text).not.toContain('workspace');
 });
 
+test('an address that leads nowhere opens the page, which says so', async () => {
+  const { status, text } = await askWeb(web, '/agents/abc', {});
+  expect(status).toBe(404);
+  expect(text).toContain('<title>troupe</title>');
+});
+
+test('a code that is longer than any is not read', async () => {
+  const body = JSON.stringify({ code: 'x'.repeat(5000) });
+  const { status, text } = await askWeb(web, '/web/login', { body });
+  expect(status).toBe(413);
+  expect(text).toContain('longer than 4096 bytes');
+});
+
 describe('a Host header', () => {
   test.each([
     'evil.example',

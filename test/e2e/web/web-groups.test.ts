@@ -1,8 +1,11 @@
+import { mkdirSync, rmdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../../kit/judges/until.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import {
   createdWorker,
+  enqueued,
   holding
 } from '../../kit/servers/orchestrator-calls.ts';
 import type { RawAnswer } from '../../kit/servers/raw-http.ts';
@@ -28,13 +31,7 @@ let workers: string[];
 beforeEach(async () => {
   workers = [];
   workspace = createTempWorkspace();
-  workspace.write(
-    '.trouperc.json',
-    JSON.stringify({
-      engines: { rehearsal: true },
-      orchestrator: { backend: 'process', engine: 'rehearsal' }
-    })
-  );
+  configure();
   server = await startServer(workspace, {
     flags: ['--engine', 'rehearsal', '--toolsets', 'all']
   });
@@ -50,6 +47,17 @@ afterEach(async () => {
   await server.close();
   workspace.remove();
 });
+
+function configure(more: Record<string, unknown> = {}): void {
+  workspace.write(
+    '.trouperc.json',
+    JSON.stringify({
+      engines: { rehearsal: true },
+      orchestrator: { backend: 'process', engine: 'rehearsal' },
+      ...more
+    })
+  );
+}
 
 async function worker(args: Record<string, unknown> = {}): Promise<string> {
   const { agent_id: id } = await createdWorker(server, args);
@@ -91,11 +99,11 @@ test('a worker gets a task from the page once, does it, and the journal has who 
     task_id: 'page-1',
     position: 0
   });
-  expect(faultOf(await client.post(path, task))).toMatchObject([
-    409,
-    'task_exists',
-    `Worker ${id} has had a task page-1 already.`
-  ]);
+  // Its first response may have been lost.
+  expect(bodyOf(await client.post(path, task))).toEqual({
+    task_id: 'page-1',
+    position: null
+  });
   const result = await until('the result', async () => {
     const { events } = await shown();
     return events.find(({ type }) => type === 'result');
@@ -154,6 +162,8 @@ test('a worker is stopped from the page after its tasks, or at once', async () =
   const late = await client.post(path, { task_id: 'late', text: 'say late' });
   expect(faultOf(late).slice(0, 2)).toEqual([409, 'agent_over']);
   expect(await stop(true)).toEqual({ agent_id: id, status: 'stopped' });
+  await stop(true);
+  await stop(false);
   expect(await shown()).toMatchObject({ status: 'stopped', tasks: [] });
   expect(acted().slice(1)).toEqual([
     [id, 'stop_requested', 'after its tasks', 'from the page'],
@@ -178,16 +188,68 @@ test('a worker with more access than the configuration allows gets no task', asy
   expect((await shown()).tasks).toEqual([]);
 });
 
+test('a task is canceled whatever its id, and a long one is shown by its beginning', async () => {
+  const id = await worker();
+  await enqueued(server, id, 'first', holding);
+  const ids = ['familie 👩‍👧', ' lead', 'a\u202eb'];
+  for (const task_id of ids) await enqueued(server, id, task_id);
+  await enqueued(server, id, 'long', `say ${'long '.repeat(20_000)}`);
+  const waiting = (await shown()).tasks.filter(({ task_id: one }) =>
+    ids.includes(String(one))
+  );
+  expect(waiting).toHaveLength(3);
+  for (const { task_id } of waiting)
+    expect(
+      bodyOf(await client.post(`/web/workers/${id}/cancel`, { task_id })).state
+    ).toBe('canceled');
+  const { tasks } = await shown();
+  expect(tasks.at(-1)?.what).toMatch(
+    /^100,00\d bytes in artifacts\/payload-\w+\.json: "say long long/
+  );
+});
+
+test('what is done is said to be done though the journal cannot be written', async () => {
+  const id = await worker();
+  const journal = join(workspace.record, 'iac.jsonl');
+  mkdirSync(journal);
+  try {
+    const task = { task_id: 'page-1', text: 'say Done.' };
+    const answer = bodyOf(await client.post(`/web/workers/${id}/tasks`, task));
+    expect(answer.warning).toMatch(
+      /^This is done, but the journal lacks it: .*iac\.jsonl cannot be written \(EISDIR\)\.$/
+    );
+    await until('the result', async () =>
+      (await shown()).events.find(({ type }) => type === 'result')
+    );
+  } finally {
+    rmdirSync(journal);
+  }
+  expect(web.command.stderr).toContain('EISDIR');
+  web.command.stderr = '';
+});
+
+test('a lower ceiling in the configuration counts at the next task', async () => {
+  const id = await worker({ access: 'full' });
+  configure({ maxAccess: 'write' });
+  const body = { task_id: 'page-1', text: 'say no' };
+  const answer = await client.post(`/web/workers/${id}/tasks`, body);
+  expect(faultOf(answer).slice(0, 2)).toEqual([403, 'not_yours']);
+});
+
 test('a person responds in the council under a name that no agent can take', async () => {
   await server.call('start_council', { agent_name: 'one', request: 'Tabs?' });
   const { session } = await client.get('/web/council');
   const { id: session_id } = session as { id: string };
   const content = 'Spaces, because the formatter wants them.';
-  const answer = await client.post('/web/council/respond', {
-    session_id,
-    content
-  });
-  expect(bodyOf(answer)).toMatchObject({ agent_name: 'person' });
+  const request_id = 'page-12345678';
+  const body = { session_id, request_id, content };
+  for (const time of ['first', 'again']) {
+    const answer = bodyOf(await client.post('/web/council/respond', body));
+    expect(answer, time).toEqual({
+      agent_name: 'person',
+      response_id: request_id
+    });
+  }
   for (const agent_name of ['person', 'Person (from the page)', '@person'])
     for (const [tool, args] of [
       ['send_response', { content: 'Tabs.' }],
@@ -218,7 +280,13 @@ test('a response to a council that was replaced meanwhile is refused', async () 
   const body = { session_id, content: 'Spaces.' };
   const answer = await client.post('/web/council/respond', body);
   expect(faultOf(answer).slice(0, 2)).toEqual([409, 'session_replaced']);
-  expect(await client.get('/web/council')).toMatchObject({ responses: [] });
+  const summons = { session_id, engine: 'rehearsal' };
+  const refused = await client.post('/web/council/summon', summons);
+  expect(faultOf(refused).slice(0, 2)).toEqual([409, 'session_replaced']);
+  expect(await client.get('/web/council')).toMatchObject({
+    responses: [],
+    summons: []
+  });
 });
 
 test('nothing counts as of a person in a page that an agent has started', async () => {

@@ -65,6 +65,8 @@ interface CancelRecord {
   type: 'cancel_requested';
   agent_id: string;
   reason: string | null;
+  /** The door of a person: `from the page`, `from troupe watch`. */
+  who?: string;
 }
 
 /** The folder of an ended agent was removed from the disk. */
@@ -284,7 +286,7 @@ const fieldChecks: Record<JournalEvent['type'], Record<string, Check>> = {
     files_changed_total: orAbsent(isCount),
     result: isJournalText
   },
-  cancel_requested: { reason: orNull(isText) },
+  cancel_requested: { reason: orNull(isText), who: orAbsent(isText) },
   asked: {
     ask_id: isText,
     kind: (value) => value === 'permission' || value === 'question',

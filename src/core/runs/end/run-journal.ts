@@ -21,6 +21,13 @@ import type { RunStore } from '../run-store.ts';
 /** A longer result is in the journal by reference only. */
 const mostResultChars = 50_000;
 
+/** What goes with a request to cancel a run. */
+export interface CancelWords {
+  reason?: string | undefined;
+  /** The door of a person: `from the page`. */
+  who?: string | undefined;
+}
+
 /** Journals the spawns, cancel requests and ends of runs. */
 export class RunJournal {
   readonly #store: RunStore;
@@ -47,9 +54,10 @@ export class RunJournal {
     noteJournalled(this.#store.directoryOf(record.agent_id));
   }
 
-  recordCancel(agent_id: string, reason: string | undefined): void {
+  recordCancel(agent_id: string, { reason, who }: CancelWords): void {
     const type = 'cancel_requested';
-    this.#journal.append({ type, agent_id, reason: reason ?? null });
+    const by = who === undefined ? {} : { who };
+    this.#journal.append({ type, agent_id, reason: reason ?? null, ...by });
   }
 
   /**

@@ -10,7 +10,7 @@ import {
 import { isUnseen } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { giveUp } from '../sign-of-life.ts';
-import type { RunJournal } from './run-journal.ts';
+import type { CancelWords, RunJournal } from './run-journal.ts';
 import type { RunTracker } from './run-tracker.ts';
 
 interface StopperDependencies {
@@ -29,28 +29,33 @@ interface StopperDependencies {
  */
 export async function cancelRun(
   agentId: string,
-  reason: string | undefined,
+  words: CancelWords,
   dependencies: StopperDependencies
 ): Promise<Run | undefined> {
   const { tracker } = dependencies;
   const run = await tracker.run(agentId);
   if (!run || run.outcome) return run;
-  noteCancel(agentId, reason, dependencies);
-  await end(run.record, 'canceled', reason, dependencies);
+  noteCancel(agentId, words, dependencies);
+  await end(run.record, 'canceled', inFull(words), dependencies);
   return tracker.run(agentId);
 }
 
 /** Never throws: an agent is ended even when the journal cannot be written. */
 function noteCancel(
   agentId: string,
-  reason: string | undefined,
+  words: CancelWords,
   { journal, onProblem }: StopperDependencies
 ): void {
   try {
-    journal.recordCancel(agentId, reason);
+    journal.recordCancel(agentId, words);
   } catch (problem) {
     onProblem(problem);
   }
+}
+
+function inFull({ reason, who }: CancelWords): string | undefined {
+  if (who === undefined) return reason;
+  return reason === undefined ? who : `${reason} (${who})`;
 }
 
 /** Ends a run for the given reason and finalizes it. */

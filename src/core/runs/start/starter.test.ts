@@ -47,7 +47,7 @@ async function spawned(prompt: string, more: Partial<SpawnRequest> = {}) {
 function cancel(id: string, reason = 'the user') {
   const { runJournal: journal } = stage;
   const onProblem = (problem: unknown) => problems.push(problem);
-  return cancelRun(id, reason, { ...stage, journal, onProblem });
+  return cancelRun(id, { reason }, { ...stage, journal, onProblem });
 }
 
 const claim = (id: string) => {

@@ -148,7 +148,8 @@ export async function textOf(
   host: Host,
   id: string,
   part: PartName,
-  offset: number
+  offset: number,
+  isExact = false
 ): Promise<TextPart> {
   const { outcome } = await runOf(host, id);
   const directory = host.store.directoryOf(id);
@@ -160,7 +161,8 @@ export async function textOf(
     patch: patchOf(directory)
   };
   const path = files[part];
-  const text = path === undefined ? undefined : readPart(path, offset);
+  const text =
+    path === undefined ? undefined : readPart(path, offset, { isExact });
   if (text) return text;
   if (part === 'answer' && !outcome)
     throw invalidInput(

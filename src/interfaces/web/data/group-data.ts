@@ -4,12 +4,14 @@ import { withAsking } from '../../../answers/asks.ts';
 import { requestOf, responsesOf } from '../../../core/council/state.ts';
 import { readyEngineNames } from '../../../core/engines/api/api-keys.ts';
 import { errnoOf } from '../../../core/errors.ts';
+import type { Worker } from '../../../core/orchestrator/queue/worker-store.ts';
 import { SquadStore } from '../../../core/squads/squad-store.ts';
 import { shortName, terminalLine, visibleText } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import { listedWorkers, workerJson } from '../../board/listed-workers.ts';
 import { watchedRun } from '../../board/watched-agent.ts';
 import { boardRow } from '../live/board-rows.ts';
+import { readPart } from './text-part.ts';
 
 const mostSquads = 30;
 const mostWorkers = 100;
@@ -147,25 +149,41 @@ export async function workersData(host: Host) {
       backend: meta.backend,
       is_stopping: state.stopAfter !== null,
       tasks: tasks.slice(0, mostTasks).map((task) => ({
+        /** As it was given, to cancel the task with; `id` is to be shown. */
+        task_id: task.id,
         id: line(task.id),
-        what: line(payloadText(task.payload)),
+        what: line(wordsOf(worker, task.payload, task.payloadFile)),
         is_running: task.isRunning,
         is_cancel_wanted: task.isCancelWanted
       })),
       tasks_total: tasks.length,
       events: log.outbox
         .tail(mostEvents, mostEvents * mostEventChars)
-        .map(({ seq, at, type, task_id: task, payload, by }) => ({
+        .map(({ seq, at, type, task_id: task, by, ...event }) => ({
           seq,
           at,
           type: line(type),
           task_id: task === undefined ? null : line(task),
           by: by ?? null,
-          payload: visibleText(shortName(payloadText(payload), mostEventChars))
+          payload: visibleText(
+            shortName(
+              wordsOf(worker, event.payload, event.payload_file),
+              mostEventChars
+            )
+          )
         }))
     };
   });
   return { workers };
+}
+
+/** A payload as text; of one in a file, the beginning. */
+function wordsOf(worker: Worker, payload: unknown, file?: string): string {
+  if (file === undefined) return payloadText(payload);
+  const path = join(worker.folder.private, file);
+  const part = readPart(path, 0, { bytes: mostEventChars });
+  const bytes = part?.total_bytes.toLocaleString('en') ?? 'no';
+  return `${bytes} bytes in ${file}: ${part?.text ?? ''}`;
 }
 
 function payloadText(payload: unknown): string {

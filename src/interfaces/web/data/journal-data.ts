@@ -92,7 +92,9 @@ function whatOf(record: JournalRecord): string {
         ? record.task
         : `${record.task} (${record.client})`;
     case 'cancel_requested':
-      return record.reason ?? 'no reason given';
+      return [record.reason ?? 'no reason given', record.who]
+        .filter((words) => words !== undefined)
+        .join(', ');
     case 'asked':
       return `${record.tool}: ${record.subject}`;
     case 'answered': {

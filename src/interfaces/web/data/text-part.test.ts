@@ -25,7 +25,9 @@ test('parts of any size add up to the text', () => {
       let found = '';
       let offset: number | null = 0;
       while (offset !== null) {
-        const part: ReturnType<typeof readPart> = readPart(path, offset, bytes);
+        const part: ReturnType<typeof readPart> = readPart(path, offset, {
+          bytes
+        });
         found += part?.text;
         offset = part?.next_offset ?? null;
       }

@@ -22,12 +22,14 @@ const characterBytes = 4;
 
 /**
  * @param offset where to begin; negative: so many bytes before the end
+ * @param isExact whether the text is as in the file, to be saved: it may have
+ *   control characters, which a page must not show
  * @returns undefined for a file that is not there
  */
 export function readPart(
   path: string,
   offset: number,
-  bytes = partBytes
+  { bytes = partBytes, isExact = false } = {}
 ): TextPart | undefined {
   let descriptor: number;
   try {
@@ -48,8 +50,9 @@ export function readPart(
     const start = offset < 0 && from > 0 ? firstCharacter(read) : 0;
     const isEnd = from + count >= size;
     const end = isEnd ? count : beforeLastLead(read).length;
+    const text = read.toString('utf8', start, end);
     return {
-      text: visibleText(plainText(read.toString('utf8', start, end))),
+      text: isExact ? text : visibleText(plainText(text)),
       offset: from + start,
       next_offset: isEnd ? null : from + end,
       total_bytes: size
