@@ -31,7 +31,8 @@ const clock = { aheadMs: 0 };
  * it on. It never goes back, so that no pause of an earlier test is longer.
  */
 export function stopClock(): (milliseconds: number) => void {
-  let at = performance.now();
+  // Sums of whole numbers are exact.
+  let at = Math.ceil(performance.now());
   vi.spyOn(performance, 'now').mockImplementation(() => at);
   return (milliseconds) => {
     at += milliseconds;

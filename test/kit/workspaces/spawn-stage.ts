@@ -1,7 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { type Config, loadConfig } from '../../../src/config/config.ts';
+import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { type Parts, wire } from '../../../src/host/wiring.ts';
 import { wireEngines } from '../../../src/host/wiring-engines.ts';
 import type { CliEngine } from '../../../src/plugin/plugin.ts';
@@ -121,7 +122,10 @@ async function endAll({ store, starter, processes }: Parts): Promise<void> {
   await until('the end of all agents', () => starter.ownRunning().length === 0);
 }
 
-/** Without the counted sizes, which any server may count again. */
+/**
+ * Without the counted sizes, which any server may count again, and files that
+ * are gone before they are read.
+ */
 function filesBelow(root: string): Record<string, string> {
   if (!existsSync(root)) return {};
   const entries = readdirSync(root, { recursive: true, withFileTypes: true });
@@ -131,6 +135,7 @@ function filesBelow(root: string): Record<string, string> {
       .filter(({ name }) => name !== '.gitignore' && name !== 'sizes')
       .map((entry) => join(entry.parentPath, entry.name))
       .sort()
-      .map((path) => [path.slice(root.length), readFileSync(path, 'utf8')])
+      .map((path) => [path.slice(root.length), readIfExists(path)])
+      .filter(([, text]) => text !== undefined)
   );
 }
