@@ -1,8 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, vi } from 'vitest';
 import { type Config, loadConfig } from '../../../src/config/config.ts';
-import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { type Parts, wire } from '../../../src/host/wiring.ts';
 import { wireEngines } from '../../../src/host/wiring-engines.ts';
 import type { CliEngine } from '../../../src/plugin/plugin.ts';
@@ -135,7 +134,12 @@ function filesBelow(root: string): Record<string, string> {
       .filter(({ name }) => name !== '.gitignore' && name !== 'sizes')
       .map((entry) => join(entry.parentPath, entry.name))
       .sort()
-      .map((path) => [path.slice(root.length), readIfExists(path)])
-      .filter(([, text]) => text !== undefined)
+      .flatMap((path) => {
+        try {
+          return [[path.slice(root.length), readFileSync(path, 'utf8')]];
+        } catch {
+          return [];
+        }
+      })
   );
 }
