@@ -1,3 +1,4 @@
+import { factsInText } from '../kit/judges/readable-answer.ts';
 import type { Action, Offer, Turn } from '../model-server/actions.ts';
 import { type Json, record, string } from '../model-server/json.ts';
 
@@ -41,6 +42,8 @@ function listedIn(shown: string): Offer[] {
 
 /** The facts of an answer, out of what a client shows its model of it. */
 export function factsIn(shown: string): Json {
+  const facts = factsInText(shown);
+  if (facts) return facts;
   for (
     let from = shown.indexOf('{');
     from >= 0;

@@ -2,6 +2,7 @@ import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limitsOf } from '../../../src/interfaces/mcp/answers/client-limits.ts';
+import { expectWhole } from '../../kit/judges/readable-answer.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import {
   createTempWorkspace,
@@ -69,7 +70,7 @@ describe.each(clients)('a client named %s', (clientName) => {
   const ask = async (tool: string, input: Record<string, unknown>) => {
     const { isError, data, text } = await client.call(tool, input);
     expect(isError, text.slice(0, 500)).toBe(false);
-    expect(JSON.parse(text)).toEqual(data);
+    expectWhole(text, data);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(
       limitsOf(clientName).answerBytes
     );

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { limitsOf } from '../../../src/interfaces/mcp/answers/client-limits.ts';
+import { expectWhole } from '../../kit/judges/readable-answer.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import {
   createTempWorkspace,
@@ -52,7 +53,7 @@ describe.each(['codex', 'copilot', 'gemini', 'claude', 'unknown'])(
     const ask = async (tool: string, input: Record<string, unknown>) => {
       const { isError, data, text } = await client.call(tool, input);
       expect(isError).toBe(false);
-      expect(JSON.parse(text)).toEqual(data);
+      expectWhole(text, data);
       expect(Buffer.byteLength(text)).toBeLessThanOrEqual(
         limitsOf(clientName).answerBytes
       );

@@ -6,12 +6,15 @@ import {
 } from '../../../answers/budget.ts';
 import { inlineChars } from '../../../answers/format-run.ts';
 import type { TextOf } from '../tool/define-tool.ts';
+import { readable } from './readable.ts';
 
 interface ClientLimits {
   /** Seconds until a long call has to return. */
   waitSeconds: number;
   /** The longest answer, as JSON in UTF-8. */
   answerBytes: number;
+  /** Whether the user sees the text of an answer, whole. */
+  showsText?: boolean;
 }
 
 /**
@@ -20,9 +23,9 @@ interface ClientLimits {
  */
 const knownLimits: [pattern: RegExp, limits: ClientLimits][] = [
   [/claude/i, { waitSeconds: 110, answerBytes: 48_000 }],
-  [/codex/i, { waitSeconds: 290, answerBytes: 11_500 }],
+  [/codex/i, { waitSeconds: 290, answerBytes: 11_500, showsText: true }],
   [/copilot/i, { waitSeconds: 170, answerBytes: 19_500 }],
-  [/gemini/i, { waitSeconds: 590, answerBytes: 38_000 }]
+  [/gemini/i, { waitSeconds: 590, answerBytes: 38_000, showsText: true }]
 ];
 
 const defaultLimits: ClientLimits = {
@@ -38,7 +41,7 @@ export function limitsOf(clientName: string): ClientLimits {
 
 /**
  * Shortens an answer until the client shows all of it.
- * @param textOf renders the answer as text; default: JSON
+ * @param textOf renders the answer as text; undefined: JSON
  */
 export function fitAnswer(
   clientName: string,
@@ -59,6 +62,11 @@ export function fitAnswer(
     return excess <= 1 || share < 0.1 ? facts : within((share * 0.98) / excess);
   };
   return within(1);
+}
+
+/** The text of what agents have said, for a client whose user sees it. */
+export function readableFor(clientName: string): TextOf | undefined {
+  return limitsOf(clientName).showsText ? readable : undefined;
 }
 
 /** Whether a client shows this answer whole. */

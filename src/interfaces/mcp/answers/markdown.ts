@@ -30,21 +30,29 @@ function entry(value: unknown): string {
     .map(([key, inner]) => `${key}: ${inLine(inner)}`)
     .join(' · ');
   if (typeof content !== 'string') return line;
-  const quoted = content.split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/);
-  return `${line}\n\n${quoted.map((one) => `> ${one}`).join('\n')}`;
+  return `${line}\n\n${quoted(content)}`;
 }
 
-function isNested(value: unknown): boolean {
+/** Each line of a text behind `> `, so that it cannot imitate what is around. */
+export function quoted(text: string): string {
+  return text
+    .split(/\r\n|[\n\r\v\f\u0085\u2028\u2029]/)
+    .map((line) => `> ${line}`)
+    .join('\n');
+}
+
+export function isNested(value: unknown): boolean {
   return typeof value === 'object' && value !== null;
 }
 
-function fieldsOf(value: unknown): Record<string, unknown> {
+export function fieldsOf(value: unknown): Record<string, unknown> {
   return isNested(value)
     ? Object.fromEntries(Object.entries(Object(value)))
     : {};
 }
 
-function inLine(value: unknown): string {
+/** A value as one line. */
+export function inLine(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.replaceAll(breaking, (found) =>
     found === '\n'

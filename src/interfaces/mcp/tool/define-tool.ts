@@ -115,8 +115,8 @@ type Input<Shape extends z.ZodRawShape> = z.ZodObject<Shape, z.core.$strict>;
 interface ToolParts<Shape extends z.ZodRawShape>
   extends Omit<Tool, 'inputSchema' | 'call'> {
   input: Input<Shape>;
-  /** The answer as text; default: JSON. */
-  textOf?: TextOf | undefined;
+  /** The answer as text, for a client of this name; undefined: JSON. */
+  textFor?: (clientName: string) => TextOf | undefined;
   handle: (
     input: z.output<Input<Shape>>,
     context: ToolContext
@@ -131,11 +131,12 @@ interface ToolParts<Shape extends z.ZodRawShape>
 export function defineTool<Shape extends z.ZodRawShape>(
   parts: ToolParts<Shape>
 ): Tool {
-  const { input, handle, textOf, ...rest } = parts;
+  const { input, handle, textFor, ...rest } = parts;
   return {
     ...rest,
     inputSchema: inputSchemaOf(input),
     call: async (value, context) => {
+      const textOf = textFor?.(context.clientName);
       try {
         context.admit?.();
         return answer(await handle(parseInput(parts, value), context), textOf);

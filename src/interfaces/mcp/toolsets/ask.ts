@@ -63,7 +63,6 @@ export function askTools(asker: Asker, place: Place): Tool[] {
           tool_use_id: z.string().optional()
         }),
         annotations: acting,
-        textOf: JSON.stringify,
         handle: ({ tool_name, input }, { signal, progress }) =>
           decidePermission(
             asker,

@@ -47,6 +47,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
   const nameInput: { agent_name?: z.ZodString } =
     agentName === undefined ? { agent_name: councilName() } : {};
   const textOf = format === 'markdown' ? markdownOf : undefined;
+  const textFor = () => textOf;
   const nameIn = (input: Named) => agentName ?? String(input.agent_name);
   const optionsOf = (
     input: Named,
@@ -70,7 +71,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
         ...nameInput
       }),
       annotations: acting,
-      textOf,
+      textFor,
       handle: async (input, context) =>
         startedAnswer(
           await council.start(nameIn(input), input.request),
@@ -84,7 +85,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
         'Takes part in the council: gives its request and responses.',
       input: z.strictObject({ ...nameInput }),
       annotations: joining,
-      textOf,
+      textFor,
       handle: async (input, context) =>
         answerOf(
           await council.join(
@@ -101,7 +102,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
         'The responses after cursor, at once; without one, request and responses. more: call again with next_cursor.',
       input: z.strictObject({ ...nameInput, cursor }),
       annotations: joining,
-      textOf,
+      textFor,
       handle: async (input, context) =>
         answerOf(
           await council.read(
@@ -128,7 +129,7 @@ export function councilTools(host: Host, council: Council): Tool[] {
           .describe('Seconds')
       }),
       annotations: joining,
-      textOf,
+      textFor,
       handle: async (input, context) => {
         const { waitSeconds } = limitsOf(context.clientName);
         const seconds = Math.min(input.timeout, waitSeconds);
@@ -161,21 +162,21 @@ export function councilTools(host: Host, council: Council): Tool[] {
       description: 'Records your response for all to read. May be repeated.',
       input: z.strictObject({ ...nameInput, content: longText }),
       annotations: acting,
-      textOf,
+      textFor,
       handle: async (input) =>
         sentAnswer(
           await council.send(nameIn(input), input.content),
           nameIn(input)
         )
     }),
-    summonTool(host, textOf),
+    summonTool(host, textFor),
     defineTool({
       name: 'close_council',
       title: 'Close the council',
       description: 'Ends the council; all receive your conclusion.',
       input: z.strictObject({ ...nameInput, conclusion: longText }),
       annotations: acting,
-      textOf,
+      textFor,
       handle: async (input, context) =>
         closedAnswer(
           await council.close(nameIn(input), input.conclusion),
@@ -194,7 +195,7 @@ const councilHints: Hints = {
 };
 
 /** Starts an agent that responds once. */
-function summonTool(host: Host, textOf: TextOf | undefined): Tool {
+function summonTool(host: Host, textFor: () => TextOf | undefined): Tool {
   const { agentName } = host.config.councilDoor ?? {};
   const named: { agent_name?: z.ZodOptional<z.ZodString> } =
     agentName === undefined
@@ -213,7 +214,7 @@ function summonTool(host: Host, textOf: TextOf | undefined): Tool {
       model
     }),
     annotations: asking,
-    textOf,
+    textFor,
     handle: async ({ engine, agent_name, model }, { caller }) => {
       const { agentId, agentName, session, status, failure } =
         await host.summon({

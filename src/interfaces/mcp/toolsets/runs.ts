@@ -20,7 +20,11 @@ import type { Run } from '../../../core/runs/run.ts';
 import { unknownAgent } from '../../../core/runs/start/continue-run.ts';
 import { shortName } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
-import { fitAnswer, messageField } from '../answers/client-limits.ts';
+import {
+  fitAnswer,
+  messageField,
+  readableFor
+} from '../answers/client-limits.ts';
 import { markRead } from '../answers/mark-read.ts';
 import { byTool } from '../answers/ways-on.ts';
 import { defineTool, ending, reading, type Tool } from '../tool/define-tool.ts';
@@ -56,6 +60,7 @@ function resultTool(host: Host): Tool {
     }),
     annotations: reading,
     _meta: { 'anthropic/maxResultSizeChars': 200_000 },
+    textFor: readableFor,
     handle: async ({ agent_id, offset }, context) => {
       const { store, tracker } = host;
       const run = await tracker.run(agent_id);
@@ -76,7 +81,11 @@ function resultTool(host: Host): Tool {
       const forms = run.outcome
         ? resultForms(report)
         : withNext(agent_id, report);
-      const answer = fitAnswer(context.clientName, forms);
+      const answer = fitAnswer(
+        context.clientName,
+        forms,
+        readableFor(context.clientName)
+      );
       return markRead(answer, host, context);
     }
   });

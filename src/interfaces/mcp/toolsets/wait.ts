@@ -22,7 +22,11 @@ import type {
 import type { Run } from '../../../core/runs/run.ts';
 import { unknownAgent } from '../../../core/runs/start/continue-run.ts';
 import type { Host } from '../../../host/host.ts';
-import { fitAnswer, messageField } from '../answers/client-limits.ts';
+import {
+  fitAnswer,
+  messageField,
+  readableFor
+} from '../answers/client-limits.ts';
 import { markRead } from '../answers/mark-read.ts';
 import { waitWithProgress } from '../answers/wait-with-progress.ts';
 import { answerAsks, byTool } from '../answers/ways-on.ts';
@@ -54,6 +58,7 @@ export function waitTool(host: Host): Tool {
         .describe('Without ids')
     }),
     annotations: reading,
+    textFor: readableFor,
     handle: async ({ timeout, agent_ids, squadId, mode, scope }, context) => {
       const asked = await wanted(host, context, scope, agent_ids, squadId);
       const { ids, missing, others } = asked;
@@ -128,7 +133,8 @@ export function waitTool(host: Host): Tool {
                   ),
                   ...list('completed_results', results)
                 }
-        )
+        ),
+        readableFor(context.clientName)
       );
       return markRead(answer, host, context);
     }
@@ -202,7 +208,8 @@ async function nothingRunning(
         ...brief
       ),
       ...list('recent_results', results)
-    }))
+    })),
+    readableFor(clientName)
   );
 }
 
