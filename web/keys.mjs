@@ -1,5 +1,6 @@
 import { cancelAgent, dialog, help } from './parts/dialog.mjs';
 import { go, path, query, setQuery, shownAgent } from './router.mjs';
+import { copyId } from './save.mjs';
 import { mayAct } from './session.mjs';
 import { isActive, isFollowing, message, rowOf } from './store.mjs';
 import { nextTheme } from './theme.mjs';
@@ -100,6 +101,5 @@ function cancel() {
 function copy() {
   const id = shownAgent.peek() ?? chosen()?.agent_id;
   if (id === undefined) return say('Choose an agent first: j and k.');
-  void navigator.clipboard?.writeText(id);
-  say(`Copied ${id}.`);
+  copyId(id);
 }

@@ -22,10 +22,32 @@ async function wholeText(path) {
 }
 
 export function copyText(path) {
+  const otherwise = 'Use Download.';
   void perform(
-    async () => navigator.clipboard.writeText(await wholeText(path)),
+    () => toClipboard(() => wholeText(path), otherwise),
     () => 'Copied.'
   );
+}
+
+export function copyId(id) {
+  const otherwise = `The id is ${id}.`;
+  void perform(
+    () => toClipboard(() => id, otherwise),
+    () => `Copied ${id}.`
+  );
+}
+
+/** @param otherwise the next step where the browser does not copy */
+async function toClipboard(read, otherwise) {
+  const { clipboard } = navigator;
+  if (!clipboard)
+    throw new Error(
+      `This browser copies only over https or on localhost. ${otherwise}`
+    );
+  const text = await read();
+  await clipboard.writeText(text).catch(() => {
+    throw new Error(`The browser did not allow the copy. ${otherwise}`);
+  });
 }
 
 export function saveText(path, name) {

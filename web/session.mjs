@@ -105,41 +105,48 @@ export function authorization() {
   return { Authorization: `Bearer ${token}` };
 }
 
-export async function get(path) {
-  const response = await fetch(path, { headers: authorization() });
-  return readAnswer(response);
+export function get(path) {
+  return call(path, { headers: authorization() });
 }
 
 export function send(path, body = {}, hasToken = true) {
-  return fetch(path, {
+  return call(path, {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
       ...(hasToken ? authorization() : {})
     },
     body: JSON.stringify(body)
-  }).then(readAnswer);
+  });
 }
 
-async function readAnswer(response) {
-  const value = await response.json().catch(() => ({}));
-  if (response.ok) return value;
+async function call(path, options) {
+  const response = await fetch(path, options).catch(unreachable);
+  if (response.ok) return response.json().catch(unreachable);
   if (response.status === 401) noteSignedOut();
-  throw new ServerError(response.status, value.error);
+  const { error } = await response.json().catch(() => ({}));
+  throw new ServerError(response.status, error);
 }
 
-/** Performs an action of the person, and reports how it went. */
+function unreachable() {
+  throw new ServerError(0, {
+    message: 'The server cannot be reached.',
+    hint: 'Is troupe web still running?'
+  });
+}
+
+/**
+ * Performs an action of the person, and reports how it went. An agent that
+ * could not start has an `error` in the answer.
+ */
 export async function perform(work, done) {
   try {
     const result = await work();
-    message.value = { text: done?.(result) ?? '', isError: false };
+    const isError = Boolean(result?.error);
+    message.value = { text: done?.(result) ?? '', isError };
     return result;
-  } catch (error) {
-    const text =
-      error instanceof ServerError
-        ? `${error.message} ${error.hint}`
-        : 'The server cannot be reached. Is troupe web still running?';
-    message.value = { text, isError: true };
+  } catch ({ message: text, hint = '' }) {
+    message.value = { text: `${text} ${hint}`.trim(), isError: true };
     return undefined;
   }
 }
@@ -150,6 +157,13 @@ const accesses = ['read', 'write', 'full'];
 export function isAbove(access) {
   const ceiling = about.value?.max_access ?? 'full';
   return accesses.indexOf(access) > accesses.indexOf(ceiling);
+}
+
+/** What an agent of this access gets when it is started now. */
+export function granted(access) {
+  return isAbove(access)
+    ? `${about.value.max_access} access (capped by maxAccess)`
+    : `${access} access`;
 }
 
 export function mayAct() {

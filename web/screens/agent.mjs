@@ -14,6 +14,7 @@ import { Reply, spawnAlike } from '../parts/reply.mjs';
 import { Lines } from '../parts/rows.mjs';
 import { Said } from '../parts/said.mjs';
 import { Status } from '../parts/status.mjs';
+import { copyId } from '../save.mjs';
 import { mayAct } from '../session.mjs';
 import { groups, isActive, rowOf } from '../store.mjs';
 
@@ -69,7 +70,7 @@ function Head({ row, data }) {
         </p>
       </div>
       <div class="tools">
-        <button class="button small" onClick=${() => navigator.clipboard?.writeText(row.agent_id)}>Copy id</button>
+        <button class="button small" onClick=${() => copyId(row.agent_id)}>Copy id</button>
         ${data?.alike_refusal === null && mayAct() ? html`<button class="button small" onClick=${() => spawnAlike(data)}>Spawn alike…</button>` : null}
         ${
           active && mayAct()
