@@ -27,6 +27,13 @@ export function go(to) {
   history.pushState(null, '', to);
   address.value = here();
   scrollTo(0, 0);
+  setTimeout(keepFocus);
+}
+
+/** After the new screen is drawn: what had the focus may be gone. */
+function keepFocus() {
+  if (document.activeElement === document.body)
+    document.querySelector('#main')?.focus({ preventScroll: true });
 }
 
 /** Changes a part of the query, without another entry in the history. */

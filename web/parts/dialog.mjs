@@ -1,14 +1,21 @@
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { clearDraft, draftOf, writeDraft } from '../drafts.mjs';
 import { html } from '../html.mjs';
 import { perform, send } from '../session.mjs';
 import { allRows, isActive, message } from '../store.mjs';
+import { useBusy } from './load.mjs';
 
 /** The open dialog, a component; undefined without one. */
 export const dialog = signal(undefined);
 
 export function close() {
   dialog.value = undefined;
+}
+
+/** After an action: a person may have opened another dialog meanwhile. */
+export function closeThis(shown) {
+  if (dialog.peek() === shown) close();
 }
 
 export function Dialogs() {
@@ -25,41 +32,56 @@ export function Modal({ label, children }) {
     element.current.showModal();
     return () => before?.focus?.();
   }, []);
+  // A text is often selected to beyond the edge, which clicks the backdrop.
+  const isPressedOutside = useRef(false);
   return html`
-    <dialog ref=${element} aria-label=${label} onClose=${close} onClick=${(
-      event
-    ) => event.target === element.current && close()}>
+    <dialog ref=${element} aria-label=${label} onClose=${close}
+      onPointerDown=${({ target }) => {
+        isPressedOutside.current = target === element.current;
+      }}
+      onClick=${({ target, detail }) => {
+        // The second click of two is still meant for the button that opened it.
+        const isOutside = target === element.current && detail < 2;
+        if (isOutside && isPressedOutside.current) close();
+      }}>
       <div class="dialog">${children}${message.value.isError ? html`<p class="problem" role="alert">${message.value.text}</p>` : null}</div>
     </dialog>`;
 }
 
 /**
- * Asks before something is ended.
+ * Asks before something is ended. Closes after it was done, so that a failure
+ * is shown here and loses nothing.
  * @param yes the words of the button that does it; `no`: of the other one
- * @param act gets the fields of the dialog
+ * @param act gets the fields of the dialog; gives undefined if it failed
  */
 export function confirm({ title, yes, no, act, content }) {
-  const submit = (event) => {
-    event.preventDefault();
-    const fields = new FormData(event.target);
-    close();
-    void act(fields);
+  const Question = () => {
+    const [isBusy, run] = useBusy();
+    const submit = (event) => {
+      event.preventDefault();
+      const fields = new FormData(event.target);
+      void run(async () => {
+        if ((await act(fields)) !== undefined) closeThis(Question);
+      });
+    };
+    return html`
+      <${Modal} label=${yes}>
+        <form onSubmit=${submit}>
+          <h2>${title}</h2>
+          ${content}
+          <div class="buttons">
+            <button type="button" class="button" onClick=${close}>${no}</button>
+            <button type="submit" class="button danger" disabled=${isBusy}>${yes}</button>
+          </div>
+        </form>
+      <//>`;
   };
-  dialog.value = () => html`
-    <${Modal} label=${yes}>
-      <form onSubmit=${submit}>
-        <h2>${title}</h2>
-        ${content}
-        <div class="buttons">
-          <button type="button" class="button" onClick=${close}>${no}</button>
-          <button type="submit" class="button danger">${yes}</button>
-        </div>
-      </form>
-    <//>`;
+  dialog.value = Question;
 }
 
 export function cancelAgent(row) {
   const id = row.agent_id;
+  const draft = draftOf(`cancel ${id}`);
   const children = allRows().filter(
     (one) => one.kind === 'agent' && one.parent === id && isActive(one)
   );
@@ -67,15 +89,18 @@ export function cancelAgent(row) {
     title: `Cancel ${id}?`,
     yes: 'Cancel agent',
     no: 'Keep it running',
-    act: (fields) =>
-      perform(
-        () =>
-          send(`/web/agents/${id}/cancel`, { reason: fields.get('reason') }),
-        ({ status, had_ended: hadEnded }) =>
-          hadEnded
+    act: () => {
+      const reason = draft.text.peek();
+      return perform(
+        () => send(`/web/agents/${id}/cancel`, { reason }),
+        ({ status, had_ended: hadEnded }) => {
+          clearDraft(draft, reason);
+          return hadEnded
             ? `${id} had ended already (${status}).`
-            : `${id} is ${status}.`
-      ),
+            : `${id} is ${status}.`;
+        }
+      );
+    },
     content: html`
       <p>It and every process it started are stopped. Its output so far is kept.</p>
       <p class="quote">${row.task}</p>
@@ -84,10 +109,16 @@ export function cancelAgent(row) {
           ? html`<p>Its agents are stopped, too: ${children.map(({ agent_id: one }) => one).join(', ')}.</p>`
           : null
       }
-      <label class="field">Reason, for the log (optional)
-        <input name="reason" maxlength="2000" autocomplete="off" />
-      </label>`
+      <${Reason} draft=${draft} />`
   });
+}
+
+function Reason({ draft }) {
+  return html`
+    <label class="field">Reason, for the log (optional)
+      <input maxlength="2000" autocomplete="off" value=${draft.text.value}
+        onInput=${({ target }) => writeDraft(draft, target.value)} />
+    </label>`;
 }
 
 const keys = [

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { get } from '../session.mjs';
 
 /** Two loads of the same screen are at least so far apart. */
@@ -32,4 +32,26 @@ export function useData(path, stamp) {
     };
   }, [path, stamp]);
   return isOther ? { error } : { data: found.data, error };
+}
+
+/**
+ * One call at a time: a second click meanwhile does nothing.
+ * @returns whether a call is under way, and the function that makes one
+ */
+export function useBusy() {
+  const [isBusy, setBusy] = useState(false);
+  // A second click may come before the button is drawn as disabled.
+  const isUnderWay = useRef(false);
+  const run = async (work) => {
+    if (isUnderWay.current) return;
+    isUnderWay.current = true;
+    setBusy(true);
+    try {
+      await work();
+    } finally {
+      isUnderWay.current = false;
+      setBusy(false);
+    }
+  };
+  return [isBusy, run];
 }

@@ -1,15 +1,14 @@
 import { html } from '../html.mjs';
 import { go } from '../router.mjs';
-import { mayAct, perform, send } from '../session.mjs';
+import { granted, mayAct, perform, send } from '../session.mjs';
 import { isActive } from '../store.mjs';
-import { close, dialog, Modal } from './dialog.mjs';
+import { close, closeThis, dialog, Modal } from './dialog.mjs';
 import { PromptForm } from './prompt-form.mjs';
 
 /** Sends another prompt to the session of an agent that has ended. */
 export function Reply({ id, row, data }) {
   if (!data || isActive(row) || !mayAct()) return null;
-  if (data.continue_refusal !== null)
-    return html`<section aria-labelledby="reply"><h2 id="reply">Continue</h2><p class="note">It cannot be continued: ${data.continue_refusal}</p></section>`;
+  const { continue_refusal: refusal } = data;
   const submit = (prompt, requestId) =>
     start(
       `/web/agents/${id}/continue`,
@@ -19,8 +18,9 @@ export function Reply({ id, row, data }) {
   return html`
     <section aria-labelledby="reply">
       <h2 id="reply">Continue</h2>
-      <${PromptForm} placeholder="The next prompt, in the same session" button="Continue"
-        note=${`It has ${data.access} access, in the same directory.`} submit=${submit} />
+      <${PromptForm} draft=${`continue ${id}`} placeholder="The next prompt, in the same session" button="Continue"
+        refusal=${refusal === null ? undefined : `It cannot be continued: ${refusal}`}
+        note=${`It has ${granted(data.access)}, in the same directory.`} submit=${submit} />
     </section>`;
 }
 
@@ -43,15 +43,16 @@ export function spawnAlike(data) {
   const submit = async (prompt, requestId) => {
     const body = { like: id, prompt, request_id: requestId };
     const started = await start('/web/agents', body, 'is started');
-    if (started) close();
+    if (started) closeThis(Alike);
     return started;
   };
-  dialog.value = () => html`
+  const Alike = () => html`
     <${Modal} label="Spawn alike">
       <h2>Spawn alike</h2>
-      <p class="note">${engine} with ${access} access, ${place}. It knows nothing of ${id}.</p>
-      <${PromptForm} placeholder="The prompt of the new agent" button="Spawn" note="" submit=${submit}>
+      <p class="note">${engine} with ${granted(access)}, ${place}. It knows nothing of ${id}.</p>
+      <${PromptForm} draft=${`alike ${id}`} placeholder="The prompt of the new agent" button="Spawn" note="" submit=${submit}>
         <button type="button" class="button" onClick=${close}>Close</button>
       <//>
     <//>`;
+  dialog.value = Alike;
 }

@@ -1,10 +1,11 @@
 import { useMemo, useState } from 'preact/hooks';
+import { draftOf, retarget } from '../drafts.mjs';
 import { counted, moment } from '../format.mjs';
 import { html } from '../html.mjs';
 import { blocksOf, Markdown } from '../markdown.mjs';
 import { Ago } from '../parts/age.mjs';
 import { Empty, Loading } from '../parts/empty.mjs';
-import { useData } from '../parts/load.mjs';
+import { useBusy, useData } from '../parts/load.mjs';
 import { PromptForm } from '../parts/prompt-form.mjs';
 import { Status } from '../parts/status.mjs';
 import { mayAct, perform, send } from '../session.mjs';
@@ -44,38 +45,52 @@ export function Council() {
         )}
       </div>
     </section>
-    ${isOpen ? html`<${Respond} key=${session.id} session=${session} />` : null}`;
+    ${mayAct() ? html`<${Respond} session=${session} isOpen=${isOpen} />` : null}`;
 }
 
-function Respond({ session }) {
-  const submit = (content) =>
+/** A text is for the council that was shown when it was begun. */
+function Respond({ session: { id }, isOpen }) {
+  const draft = draftOf('council');
+  const isEmpty = draft.text.value === '';
+  if (!isOpen && isEmpty) return null;
+  const isForOther = !isEmpty && draft.target.value !== id;
+  const submit = (content, requestId) =>
     perform(
-      () => send('/web/council/respond', { session_id: session.id, content }),
+      () =>
+        send('/web/council/respond', {
+          session_id: id,
+          content,
+          request_id: requestId
+        }),
       ({ agent_name: name }) => `Your response is there, as of "${name}".`
     );
   return html`
     <section aria-labelledby="respond">
       <h2 id="respond">Respond</h2>
-      <${PromptForm} placeholder="Your response" button="Respond" submit=${submit}
-        note="Agents see that a person wrote it." />
+      <${PromptForm} draft="council" target=${id} placeholder="Your response" button="Respond" submit=${submit}
+        note="Agents see that a person wrote it."
+        refusal=${isForOther ? 'Another council was started.' : isOpen ? undefined : 'The council was closed.'}
+        kept=${isForOther && isOpen ? 'Your text is kept: copy it, or use it there.' : undefined}>
+        ${isForOther && isOpen ? html`<button type="button" class="button" onClick=${() => retarget(draft, id)}>Use it there</button>` : null}
+      <//>
     </section>`;
 }
 
-function Summon({ engines }) {
+function Summon({ session, engines }) {
   const [engine, setEngine] = useState(engines[0]);
   const [model, setModel] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const submit = async (event) => {
+  const [isBusy, run] = useBusy();
+  const submit = (event) => {
     event.preventDefault();
-    if (isBusy) return;
-    setBusy(true);
     const named = model.trim() === '' ? {} : { model: model.trim() };
-    await perform(
-      () => send('/web/council/summon', { engine, ...named }),
-      ({ agent_id: id, agent_name: name, error }) =>
-        error ?? `${id} will respond as ${name}.`
+    const body = { session_id: session.id, engine, ...named };
+    void run(() =>
+      perform(
+        () => send('/web/council/summon', body),
+        ({ agent_id: id, agent_name: name, error }) =>
+          error ?? `${id} will respond as ${name}.`
+      )
     );
-    setBusy(false);
   };
   return html`
     <form class="summon" onSubmit=${submit}>
@@ -98,7 +113,7 @@ function Text({ of: { content, content_chars: chars } }) {
 }
 
 function Attendance({ data, isOpen }) {
-  const { summons, engines } = data;
+  const { session, summons, engines } = data;
   const participants = data.participants.filter(
     ({ agent_name: name }) => !summons.some((one) => one.agent_name === name)
   );
@@ -109,6 +124,6 @@ function Attendance({ data, isOpen }) {
         ${participants.map((one) => html`<li>${one.agent_name} <small>${one.responses > 0 ? counted(one.responses, 'response') : one.has_request ? 'has read the request' : 'has not read the request'}</small></li>`)}
         ${summons.map((one) => html`<li>${one.agent_name} <${Status} of=${one.status} /> <a href=${`/agents/${one.agent_id}`}>${one.agent_id}</a></li>`)}
       </ul>
-      ${isOpen && engines.length > 0 ? html`<${Summon} engines=${engines} />` : null}
+      ${isOpen && engines.length > 0 ? html`<${Summon} session=${session} engines=${engines} />` : null}
     </section>`;
 }

@@ -1,5 +1,6 @@
 import { moment } from '../format.mjs';
 import { html } from '../html.mjs';
+import { confirm } from '../parts/dialog.mjs';
 import { Empty, Loading } from '../parts/empty.mjs';
 import { useData } from '../parts/load.mjs';
 import { AgentRow } from '../parts/rows.mjs';
@@ -18,24 +19,12 @@ export function Squads() {
 
 function Squad({ squad }) {
   const active = squad.members.filter(({ agent }) => agent && isActive(agent));
-  const cancelAll = () =>
-    perform(
-      () =>
-        Promise.all(
-          active.map(({ agent_id: id }) =>
-            send(`/web/agents/${id}/cancel`, {
-              reason: `all of ${squad.squadId}`
-            })
-          )
-        ),
-      (all) => `${all.length} agents of ${squad.squadId} were canceled.`
-    );
   return html`
     <section aria-labelledby=${squad.squadId}>
       <div class="section-head">
         <h2 id=${squad.squadId}>${squad.squadId} <span class="count">${squad.members.length}</span></h2>
         <span class="note num">${moment(squad.created_at)}, ${squad.stateMode}</span>
-        ${active.length > 1 && mayAct() ? html`<button class="button small danger" onClick=${cancelAll}>Cancel all ${active.length}</button>` : null}
+        ${active.length > 1 && mayAct() ? html`<button class="button small danger" onClick=${() => cancelAll(squad, active)}>Cancel all ${active.length}…</button>` : null}
       </div>
       <div class="table">
         <ul class="rows" aria-label=${`Members of ${squad.squadId}`}>
@@ -43,4 +32,26 @@ function Squad({ squad }) {
         </ul>
       </div>
     </section>`;
+}
+
+function cancelAll({ squadId }, active) {
+  const reason = `all of ${squadId}`;
+  confirm({
+    title: `Cancel ${active.length} agents of ${squadId}?`,
+    yes: 'Cancel agents',
+    no: 'Keep them running',
+    act: () =>
+      perform(
+        () =>
+          Promise.all(
+            active.map(({ agent_id: id }) =>
+              send(`/web/agents/${id}/cancel`, { reason })
+            )
+          ),
+        (all) => `${all.length} agents of ${squadId} were canceled.`
+      ),
+    content: html`
+      <p>They and every process they started are stopped. Their output so far is kept.</p>
+      <ul class="files">${active.map(({ agent_id: id, memberId }) => html`<li><span class="id">${id}</span> ${memberId}</li>`)}</ul>`
+  });
 }

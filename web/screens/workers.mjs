@@ -1,3 +1,4 @@
+import { draftOf } from '../drafts.mjs';
 import { counted, moment } from '../format.mjs';
 import { html } from '../html.mjs';
 import { confirm } from '../parts/dialog.mjs';
@@ -51,7 +52,7 @@ function Tasks({ worker, isOver }) {
       <h3>Tasks <span class="count">${total}</span></h3>
       ${tasks.length === 0 ? html`<p class="note">Its queue is empty.</p>` : html`<ul class="tasks">${tasks.map((task) => html`<${Task} key=${task.id} worker=${worker} task=${task} />`)}</ul>`}
       ${total > tasks.length ? html`<p class="note">${counted(total - tasks.length, 'later task')} not shown.</p>` : null}
-      ${isOver || !mayAct() ? null : html`<${NextTask} worker=${worker} />`}
+      ${mayAct() ? html`<${NextTask} worker=${worker} isOver=${isOver} />` : null}
     </div>`;
 }
 
@@ -69,12 +70,10 @@ function Task({ worker, task }) {
     </li>`;
 }
 
-function NextTask({ worker }) {
+function NextTask({ worker, isOver }) {
   const { agent_id: id, name, access } = worker;
-  if (worker.is_stopping)
-    return html`<p class="note">It stops once its tasks are done, and takes no other.</p>`;
-  if (isAbove(access))
-    return html`<p class="note">The configuration allows ${about.value.max_access} access, so that no task can be sent here.</p>`;
+  const key = `task ${id}`;
+  if (isOver && draftOf(key).text.value === '') return null;
   const submit = (text, taskId) =>
     perform(
       () => send(`/web/workers/${id}/tasks`, { task_id: taskId, text }),
@@ -83,8 +82,17 @@ function NextTask({ worker }) {
           ? `${name} has the task.`
           : `${name} has the task, after ${counted(position, 'other')}.`
     );
-  return html`<${PromptForm} placeholder="The next task" label=${`The next task for ${name}`} button="Send"
-    note=${`It has ${access} access.`} submit=${submit} />`;
+  return html`<${PromptForm} draft=${key} placeholder="The next task" label=${`The next task for ${name}`} button="Send"
+    note=${`It has ${access} access.`} refusal=${whyNoTask(worker, isOver)} submit=${submit} />`;
+}
+
+function whyNoTask({ access, status, is_stopping: isStopping }, isOver) {
+  if (isOver) return `It is ${status}, and takes no task.`;
+  if (isStopping)
+    return 'It stops once its tasks are done, and takes no other.';
+  if (isAbove(access))
+    return `The configuration allows ${about.value.max_access} access, so that no task can be sent here.`;
+  return undefined;
 }
 
 function cancelTask({ agent_id: id, name }, task) {
