@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks';
+import { clearDraft, draftOf, writeDraft } from '../drafts.mjs';
 import { wholeDuration } from '../format.mjs';
 import { html } from '../html.mjs';
 import { get, isAbove, mayAct, perform, send } from '../session.mjs';
 import { about, now, rowOf } from '../store.mjs';
 import { Ago } from './age.mjs';
+import { useBusy } from './load.mjs';
 
 /** What an agent asks, whole, with the ways to answer it. */
 export function AskCard({ id, hasLink = true }) {
@@ -18,11 +20,20 @@ function Card({ ask, hasLink }) {
   const isCut = ask.subject_chars > ask.subject.length && whole === undefined;
   const load = () =>
     perform(async () => setWhole((await get(`/web/asks/${id}`)).subject));
+  const [isBusy, run] = useBusy();
+  // The card stays until the stream says that the ask is gone.
+  const [isAnswered, setAnswered] = useState(false);
   const answer = (body) =>
-    perform(
-      () => send(`/web/asks/${id}/answer`, body),
-      () => `${id} is answered.`
-    );
+    run(async () => {
+      const done = await perform(
+        () => send(`/web/asks/${id}/answer`, body),
+        () => `${id} is answered.`
+      );
+      if (done === undefined) return;
+      setAnswered(true);
+      const draft = draftOf(`answer ${id}`);
+      clearDraft(draft, draft.text.peek());
+    });
   return html`
     <article class="ask" aria-label=${`${ask.engine} ${agent} asks`} data-ask=${id}>
       <header>
@@ -34,30 +45,31 @@ function Card({ ask, hasLink }) {
       <pre class="subject" tabindex="0" aria-label=${ask.subject_kind}>${whole ?? ask.subject}</pre>
       ${isCut ? html`<p><button class="button small" onClick=${load}>Show all ${ask.subject_chars.toLocaleString('en')} characters</button></p>` : null}
       ${ask.reason ? html`<p class="reason">${ask.reason}</p>` : null}
-      ${mayAct() ? html`<${Answer} ask=${ask} isCut=${isCut} answer=${answer} />` : html`<p class="note">This link is for looking only.</p>`}
+      ${mayAct() ? html`<${Answer} ask=${ask} isCut=${isCut} isBusy=${isBusy || isAnswered} answer=${answer} />` : html`<p class="note">This link is for looking only.</p>`}
     </article>`;
 }
 
-function Answer({ ask, isCut, answer }) {
-  const [text, setText] = useState('');
+function Answer({ ask, isCut, isBusy, answer }) {
+  const draft = draftOf(`answer ${ask.ask_id}`);
+  const text = draft.text.value;
   const isPermission = ask.ask_kind === 'permission';
   const isTooMuch = isAbove(ask.needs);
-  const onInput = ({ target }) => setText(target.value);
+  const onInput = ({ target }) => writeDraft(draft, target.value);
   if (!isPermission)
     return html`
       <form class="answer" onSubmit=${(event) => {
         event.preventDefault();
-        if (text.trim() !== '') void answer({ text });
+        if (text.trim() !== '' && !isBusy) void answer({ text });
       }}>
-        ${(ask.options ?? []).map((option) => html`<button type="button" class="button" onClick=${() => answer({ text: option })}>${option}</button>`)}
+        ${(ask.options ?? []).map((option) => html`<button type="button" class="button" disabled=${isBusy} onClick=${() => answer({ text: option })}>${option}</button>`)}
         <input aria-label="Answer" placeholder="Answer" value=${text} onInput=${onInput} />
-        <button class="button primary" disabled=${text.trim() === ''}>Send</button>
+        <button class="button primary" disabled=${isBusy || text.trim() === ''}>Send</button>
       </form>`;
   const reason = text.trim() === '' ? {} : { text: text.trim() };
   return html`
     <div class="answer">
-      <button class="button primary" disabled=${isCut || isTooMuch} onClick=${() => answer({ decision: 'allow', ...reason })}>Allow</button>
-      <button class="button" onClick=${() => answer({ decision: 'deny', ...reason })}>Deny</button>
+      <button class="button primary" disabled=${isBusy || isCut || isTooMuch} onClick=${() => answer({ decision: 'allow', ...reason })}>Allow</button>
+      <button class="button" disabled=${isBusy} onClick=${() => answer({ decision: 'deny', ...reason })}>Deny</button>
       <input aria-label="Reason for the agent (optional)" placeholder="Reason for the agent (optional)" value=${text} onInput=${onInput} />
     </div>
     ${isTooMuch ? html`<p class="note">The configuration allows ${about.value.max_access} access, so that it can only be denied here.</p>` : null}

@@ -3,6 +3,7 @@ import { amount } from '../format.mjs';
 import { html } from '../html.mjs';
 import { get } from '../session.mjs';
 import { Loading } from './empty.mjs';
+import { useBusy } from './load.mjs';
 
 /** A long text that is loaded part by part. */
 export function useParts(path) {
@@ -12,12 +13,17 @@ export function useParts(path) {
     try {
       const mark = path.includes('?') ? '&' : '?';
       const part = await get(`${path}${mark}offset=${offset}`);
-      setFound((before) => ({
-        text: (offset === 0 ? '' : before.text) + part.text,
-        next: part.next_offset,
-        total: part.total_bytes,
-        isLoaded: true
-      }));
+      setFound((before) =>
+        // A part that was asked for twice is there already.
+        offset !== 0 && offset !== before.next
+          ? before
+          : {
+              text: (offset === 0 ? '' : before.text) + part.text,
+              next: part.next_offset,
+              total: part.total_bytes,
+              isLoaded: true
+            }
+      );
     } catch (problem) {
       setError(problem);
     }
@@ -36,6 +42,7 @@ export function LongText({ path, class: name }) {
 }
 
 export function More({ next, total, load }) {
+  const [isBusy, run] = useBusy();
   if (next === null || total === 0) return null;
-  return html`<button class="button small" onClick=${() => load()}>More (${amount(total - next)} left)</button>`;
+  return html`<button class="button small" disabled=${isBusy} onClick=${() => run(load)}>More (${amount(total - next)} left)</button>`;
 }

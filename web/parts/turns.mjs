@@ -3,8 +3,9 @@ import { filesIn } from '../diff.mjs';
 import { counted } from '../format.mjs';
 import { html } from '../html.mjs';
 import { blocksOf, Markdown } from '../markdown.mjs';
-import { get } from '../session.mjs';
+import { get, perform } from '../session.mjs';
 import { Hunks } from './changes.mjs';
+import { useBusy } from './load.mjs';
 
 /** Turns that are kept while an agent goes on. */
 const mostTurns = 60;
@@ -45,19 +46,23 @@ export function Turns({ id, sizes, answer, fallback }) {
   known.current.last = found?.turns?.at(-1)?.seq;
   const rows = useMemo(() => grouped(found?.turns ?? []), [found]);
   const count = useGrowing(rows.length);
+  const [isBusy, run] = useBusy();
   if (found === undefined) return null;
   if (found.turns === null) return fallback;
   if (found.turns.length === 0) return null;
   const [first] = found.turns;
-  const earlier = () =>
-    load(`?before=${first.seq}`, ({ turns, more }, before) => {
-      most.current = turns.length + before.turns.length;
-      return { turns: [...turns, ...before.turns], more };
-    });
+  const earlier = () => perform(() => load(`?before=${first.seq}`, older));
+  const older = ({ turns, more }, before) => {
+    const [{ seq: start }] = before.turns;
+    // Turns that were asked for twice are there already.
+    const all = [...turns.filter(({ seq }) => seq < start), ...before.turns];
+    most.current = all.length;
+    return { turns: all, more };
+  };
   return html`
     <section aria-labelledby="turns">
       <h2 id="turns">Transcript</h2>
-      ${found.more ? html`<button class="button small" onClick=${earlier}>Earlier</button>` : null}
+      ${found.more ? html`<button class="button small" disabled=${isBusy} onClick=${() => run(earlier)}>Earlier</button>` : null}
       <ol class="turns">
         ${rows.slice(-count).map((row) => html`<${Row} key=${row.turn.seq} ...${row} isAnswer=${isAnswer(row.turn, answer)} />`)}
       </ol>

@@ -95,6 +95,47 @@ browserTest('a question is answered with one of its options', async () => {
   await page.getByText('spaces').first().waitFor();
 });
 
+browserTest('a double click acts once, and loads each part once', async () => {
+  const posts: string[] = [];
+  const loads: string[] = [];
+  page.on('request', (request) => {
+    const list = request.method() === 'POST' ? posts : loads;
+    list.push(new URL(request.url()).pathname + new URL(request.url()).search);
+  });
+  const asks = { ask: 'person', access: 'read' };
+  const permit = await spawn('permit make', asks);
+  await page.getByRole('button', { name: 'Allow' }).dblclick();
+  await page.getByText(`${permit}-1 is answered.`).waitFor();
+  const question = await spawn('ask Which one? | tabs | spaces', asks);
+  await page.getByRole('button', { name: 'spaces' }).dblclick();
+  await page.getByText(`${question}-1 is answered.`).waitFor();
+  await page.getByRole('article').waitFor({ state: 'detached' });
+  expect(posts.filter((path) => path.endsWith('/answer')).length).toBe(2);
+
+  const words = Array.from({ length: 30_000 }, (_, at) => `L${at}`);
+  const lines = Array.from(
+    { length: 120 },
+    (_, at) => `progress P${at}\nsay S${at}`
+  );
+  const id = await spawn(`${lines.join('\n')}\n# ${words.join(' ')} end`);
+  await row(id).getByText('completed').waitFor();
+  await row(id).click();
+  await page.getByRole('button', { name: 'Show all of it' }).click();
+  const turns = page.locator('.turn');
+  const before = await turns.count();
+  await page.getByRole('button', { name: 'Earlier' }).first().dblclick();
+  await expect.poll(() => turns.count()).toBeGreaterThan(before);
+  await page.getByRole('button', { name: /^More/ }).first().dblclick();
+  await page.locator('pre.prompt').getByText('L29999 end').waitFor();
+  const shown = await page.locator('pre.prompt').innerText();
+  expect(shown.match(/\bL\d+\b/g)).toEqual(words);
+  const texts = await turns.allTextContents();
+  expect(new Set(texts).size).toBe(texts.length);
+  const parts = loads.filter((path) => /offset=[1-9]|before=/.test(path));
+  expect(parts.length).toBeGreaterThan(1);
+  expect(new Set(parts).size).toBe(parts.length);
+});
+
 browserTest('an agent is canceled by keyboard, after a question', async () => {
   const id = await spawn('sleep 600');
   await row(id).waitFor();
