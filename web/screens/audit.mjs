@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { counted, dollars, duration, moment } from '../format.mjs';
 import { html } from '../html.mjs';
 import { Empty, Loading } from '../parts/empty.mjs';
-import { useData } from '../parts/load.mjs';
+import { useBusy, useData } from '../parts/load.mjs';
 import { Status } from '../parts/status.mjs';
 import { get, perform } from '../session.mjs';
 import { totals } from '../store.mjs';
@@ -56,13 +56,14 @@ function distinct(entries) {
   return [...new Map(entries.map((entry) => [keyOf(entry), entry])).values()];
 }
 
+/** Entries of the type `acted` have the id of a worker. */
 function Entry({ entry }) {
   const { at, type, agent_id: id, engine, what, status } = entry;
   return html`
     <tr>
       <td class="num">${moment(at)}</td>
       <td>${status ? html`<${Status} of=${status} />` : (names[type] ?? type)}</td>
-      <td>${id ? html`<a href=${`/agents/${id}`} class="id">${id}</a>` : ''}</td>
+      <td>${id ? html`<a href=${type === 'acted' ? '/workers' : `/agents/${id}`} class="id">${id}</a>` : ''}</td>
       <td>${engine ?? ''}</td>
       <td class="what">${status ? html`<span class="note num">${[duration(entry.seconds), dollars(entry.cost_usd)].filter(Boolean).join(', ')}</span> ` : null}${what}</td>
     </tr>`;
@@ -70,12 +71,9 @@ function Entry({ entry }) {
 
 function Verification() {
   const [found, setFound] = useState(undefined);
-  const [isBusy, setBusy] = useState(false);
-  const verify = async () => {
-    setBusy(true);
-    await perform(async () => setFound(await get('/web/audit/verify')));
-    setBusy(false);
-  };
+  const [isBusy, run] = useBusy();
+  const verify = () =>
+    run(() => perform(async () => setFound(await get('/web/audit/verify'))));
   const [fault] = found?.faults ?? [];
   return html`
     <div class="tools verification">

@@ -68,8 +68,9 @@ afterEach(async () => {
   workspace.remove();
 });
 
+/** Without a place to break it. */
 const longName =
-  'Migrations-of-the-customer-database-with-a-name-as-long-as-names-may-ever-become';
+  'Migrations_of_the_customer_database_with_a_name_as_long_as_names_may_ever_become';
 
 const isSound = (name: string) => expectSound(opened, name);
 
@@ -123,6 +124,10 @@ browserTest(
       'task_cancel_requested from the page',
       'stop_requested from the page'
     ]);
+    await page.keyboard.press('5');
+    const entry = page.getByRole('row').filter({ hasText: 'stop_requested' });
+    await entry.getByRole('link', { name: worker }).click();
+    await page.getByRole('heading', { name: longName }).waitFor();
   }
 );
 
