@@ -64,18 +64,25 @@ export function moment(iso) {
   return `${dayOf(date)} ${parts.map(two).join(':')}`;
 }
 
-/** Rows of numbers and texts as RFC 4180 has them. */
+/**
+ * Rows of numbers and texts as RFC 4180 has them, with the mark by which
+ * spreadsheets recognise UTF-8.
+ */
 export function csvOf(rows) {
-  return rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('');
+  return `\ufeff${rows.map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')}`;
 }
 
-/** A spreadsheet runs a text that begins like a formula. */
-const formula = /^\s*[=+\-@\t\r\n＝＋－＠]/;
+/**
+ * A spreadsheet runs a text that begins like a formula. Some drop blanks and
+ * characters that are not seen (`DI`, `Cc`) first.
+ */
+const formula = /^[\s\p{DI}\p{Cc}]*[=+\-@\t\r\n＝＋－＠]/u;
 
+/** Quoted, because some spreadsheets also separate cells at `;` or a tab. */
 function cellOf(value) {
   if (typeof value !== 'string') return String(value ?? '');
   const text = formula.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return `"${text.replaceAll('"', '""')}"`;
 }
 
 function dayOf(date) {

@@ -76,9 +76,9 @@ browserTest('a table of the spend is saved as CSV', async () => {
   expect(file).toMatch(/^troupe-spend-by-engine-since-\d{4}-\d\d-\d\d\.csv$/);
   const [head, row, ...rest] = text.split('\r\n');
   expect(head).toBe(
-    'Engine,Cost in USD,Unknown costs,Agents,Not completed,Tokens,Seconds'
+    '\ufeff"Engine","Cost in USD","Unknown costs","Agents","Not completed","Tokens","Seconds"'
   );
-  expect(row).toMatch(/^rehearsal,0,0,1,0,\d+,[\d.]+$/);
+  expect(row).toMatch(/^"rehearsal",0,0,1,0,\d+,[\d.]+$/);
   expect(rest).toEqual(['']);
 });
 
@@ -97,10 +97,27 @@ browserTest('a whole answer is copied and downloaded', async () => {
   expect(file).toBe(`${id}.md`);
   expect(text).toBe(copied);
   expect(opened.messages).toEqual([]);
+
+  await page.evaluate(
+    "Object.defineProperty(navigator, 'clipboard', { value: undefined })"
+  );
+  const says = async (text: string) => {
+    await page.locator('.message.is-error').getByText(text).waitFor();
+    await page.getByRole('button', { name: 'Dismiss' }).click();
+  };
+  const only = 'This browser copies only over https or on localhost.';
+  await page.getByRole('button', { name: 'Copy', exact: true }).click();
+  await says(`${only} Use Download.`);
+  await page.getByRole('button', { name: 'Copy id' }).click();
+  await says(`${only} The id is ${id}.`);
+  await page.keyboard.press('y');
+  await says(`${only} The id is ${id}.`);
 });
 
 browserTest('an agent alike is started by keyboard', async () => {
-  const { id, row } = await spawn('say one', { access: 'read' });
+  const { id, row } = await spawn(`${'x'.repeat(900)}\nsay one`, {
+    ...{ access: 'read', model: 'm'.repeat(200) }
+  });
   await row.click();
   await page.getByRole('button', { name: 'Spawn alike…' }).press('Enter');
   const dialog = page.getByRole('dialog', { name: 'Spawn alike' });
@@ -113,6 +130,21 @@ browserTest('an agent alike is started by keyboard', async () => {
   expect(page.url()).not.toContain(id);
   await page.locator('.facts').getByText('troupe web').waitFor();
 });
+
+browserTest(
+  'no more access is promised than the configuration allows',
+  async () => {
+    const { row } = await spawn('say one', { access: 'full' });
+    await web.end();
+    web = await startWeb(workspace, ['--max-access', 'read']);
+    await page.goto(web.link);
+    await row.click();
+    const capped = 'read access (capped by maxAccess)';
+    await page.getByText(`It has ${capped}, in the same`).waitFor();
+    await page.getByRole('button', { name: 'Spawn alike…' }).click();
+    await page.getByRole('dialog').getByText(`with ${capped}, in`).waitFor();
+  }
+);
 
 browserTest(
   'a refused spawn is shown in its dialog, and keeps the prompt',
