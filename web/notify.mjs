@@ -17,8 +17,32 @@ export async function notifyMe() {
 /** Asks and ends of agents at work, as they were seen last. */
 const seen = new Map();
 
+/** Tabs of the page ask each other whether a person looks at one of them. */
+const channel =
+  typeof BroadcastChannel === 'undefined'
+    ? undefined
+    : new BroadcastChannel('troupe visible');
+
+/** How long a visible tab may take to answer. */
+const answerMs = 250;
+
+/** When another tab was last known to be visible. */
+let visibleAt = Number.NEGATIVE_INFINITY;
+
+channel?.addEventListener('message', ({ data }) => {
+  if (data === 'visible') visibleAt = performance.now();
+  else if (!document.hidden) channel.postMessage('visible');
+});
+
+async function isOtherVisible() {
+  const askedAt = performance.now();
+  channel?.postMessage('visible?');
+  await new Promise((resolve) => setTimeout(resolve, answerMs));
+  return visibleAt >= askedAt;
+}
+
 /**
- * Notifies of asks and ends while the page is hidden. What was there when the
+ * Notifies of asks and ends while no tab of the page is visible. What was there when the
  * page was opened is not reported.
  */
 export function startNotifying() {
@@ -37,7 +61,7 @@ export function startNotifying() {
       // An agent may have ended before the page has seen it at work.
       const hasJustEnded = before === undefined && row.completed_at > lastEnd;
       const isNew = row.kind === 'ask' || before === 'active' || hasJustEnded;
-      if (isSeeded && isNew && state !== 'active') notify(row);
+      if (isSeeded && isNew && state !== 'active') void notify(row);
     }
     for (const { completed_at: at } of rows) if (at > lastEnd) lastEnd = at;
     isSeeded = true;
@@ -51,9 +75,10 @@ function stateOf(row) {
 }
 
 /** The words of an agent stay out: they are not ours. */
-function notify(row) {
+async function notify(row) {
   if (!isThere || Notification.permission !== 'granted' || !document.hidden)
     return;
+  if (await isOtherVisible()) return;
   const engine = row.agent_type ?? row.engine;
   const title =
     row.kind === 'ask' ? `${engine} asks` : `${engine} ${row.status}`;

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterEach, beforeEach, expect } from 'vitest';
 import {
   browserTest,
@@ -57,9 +57,17 @@ async function open(isHidden: boolean, isAllowed = true): Promise<void> {
   const context = await browser.newContext();
   const { origin } = new URL(web.link);
   if (isAllowed) await context.grantPermissions(['notifications'], { origin });
-  page = await context.newPage();
+  page = await openTab(context, isHidden, web.link);
+}
+
+async function openTab(
+  context: BrowserContext,
+  isHidden: boolean,
+  address: string
+): Promise<Page> {
+  const tab = await context.newPage();
   // Playwright makes every page believe that it is in front.
-  await page.addInitScript(`
+  await tab.addInitScript(`
     window.isHidden = ${isHidden};
     Object.defineProperty(document, 'hidden', { get: () => window.isHidden });
     window.shown = [];
@@ -71,18 +79,19 @@ async function open(isHidden: boolean, isAllowed = true): Promise<void> {
         this.onerror = () => window.shown.push('error');
       }
     };`);
-  await page.goto(web.link);
-  await page.waitForSelector('h1');
+  await tab.goto(address);
+  await tab.waitForSelector('h1');
+  return tab;
 }
 
 /** Notifications that the browser has shown. */
-function shown(): Promise<Record<string, string>[]> {
-  return page.evaluate('window.shown');
+function shown(tab = page): Promise<Record<string, string>[]> {
+  return tab.evaluate('window.shown');
 }
 
-async function shownOf(id: string, count: number) {
+async function shownOf(id: string, count: number, tab = page) {
   return until(`${count} notifications of ${id}`, async () => {
-    const own = (await shown()).filter(({ body }) => body?.startsWith(id));
+    const own = (await shown(tab)).filter(({ body }) => body?.startsWith(id));
     return own.length >= count ? own : undefined;
   });
 }
@@ -108,8 +117,8 @@ browserTest(
     await server.call('cancel_agent', { agent_id: running, reason: words });
     await shownOf(running, 1);
     // A page that is loaded by the next tab sends its rows once more.
-    const other = await page.context().newPage();
-    await other.goto(new URL(web.link).origin);
+    const { origin } = new URL(web.link);
+    const other = await openTab(page.context(), true, origin);
     await other.locator(`a.row[data-row="${asks}"]`).waitFor();
     const last = await spawn(`fail auth ${words}`);
     await shownOf(last, 1);
@@ -130,15 +139,34 @@ browserTest(
   }
 );
 
-browserTest('a page in front notifies of nothing', async () => {
-  await open(false);
-  const first = await spawn('say hello');
-  await row(first).getByText('completed').waitFor();
-  await page.evaluate('window.isHidden = true');
-  const second = await spawn('say hello');
-  await shownOf(second, 1);
-  expect((await shown()).length).toBe(1);
-});
+browserTest(
+  'a page in front notifies of nothing, nor does a hidden one while another is in front',
+  async () => {
+    await open(false);
+    const { origin } = new URL(web.link);
+    const hidden = await openTab(page.context(), true, origin);
+    await hidden.evaluate(`
+      window.channel = new BroadcastChannel('troupe visible');
+      window.channel.onmessage = ({ data }) => {
+        if (data === 'visible') window.hasAnswer = true;
+      };`);
+    const first = await spawn('say hello');
+    for (const tab of [page, hidden])
+      await tab
+        .locator(`a.row[data-row="${first}"]`)
+        .getByText('completed')
+        .waitFor();
+    await until('the answer of the page in front', () =>
+      hidden.evaluate<boolean | undefined>('window.hasAnswer')
+    );
+    await page.evaluate('window.isHidden = true');
+    const second = await spawn('say hello');
+    for (const tab of [page, hidden]) {
+      await shownOf(second, 1, tab);
+      expect((await shown(tab)).length).toBe(1);
+    }
+  }
+);
 
 browserTest('a page that may not notify offers to ask for it', async () => {
   await open(true, false);
