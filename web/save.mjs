@@ -10,11 +10,14 @@ export function saveFile(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
-/** All parts of a long text, also those that the page does not show. */
+/**
+ * All parts of a long text as they are in its file, also those that the page
+ * does not show.
+ */
 async function wholeText(path) {
   let text = '';
   for (let offset = 0; offset !== null; ) {
-    const part = await get(`${path}&offset=${offset}`);
+    const part = await get(`${path}&exact&offset=${offset}`);
     text += part.text;
     offset = part.next_offset;
   }

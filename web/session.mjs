@@ -137,13 +137,15 @@ function unreachable() {
 
 /**
  * Performs an action of the person, and reports how it went. An agent that
- * could not start has an `error` in the answer.
+ * could not start has an `error` in the answer; what was done otherwise than
+ * asked for is its `warning`.
  */
 export async function perform(work, done) {
   try {
     const result = await work();
     const isError = Boolean(result?.error);
-    message.value = { text: done?.(result) ?? '', isError };
+    const words = [done?.(result), result?.warning].filter(Boolean);
+    message.value = { text: words.join(' '), isError };
     return result;
   } catch ({ message: text, hint = '' }) {
     message.value = { text: `${text} ${hint}`.trim(), isError: true };

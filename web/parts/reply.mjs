@@ -28,8 +28,7 @@ export function Reply({ id, row, data }) {
 async function start(path, body, does) {
   const started = await perform(
     () => send(path, body),
-    ({ agent_id: next, error, warning }) =>
-      error ?? `${next} ${does}. ${warning ?? ''}`
+    ({ agent_id: next, error }) => error ?? `${next} ${does}.`
   );
   if (started) go(`/agents/${started.agent_id}`);
   return started;

@@ -50,7 +50,7 @@ function Tasks({ worker, isOver }) {
   return html`
     <div>
       <h3>Tasks <span class="count">${total}</span></h3>
-      ${tasks.length === 0 ? html`<p class="note">Its queue is empty.</p>` : html`<ul class="tasks">${tasks.map((task) => html`<${Task} key=${task.id} worker=${worker} task=${task} />`)}</ul>`}
+      ${tasks.length === 0 ? html`<p class="note">Its queue is empty.</p>` : html`<ul class="tasks">${tasks.map((task) => html`<${Task} key=${task.task_id} worker=${worker} task=${task} />`)}</ul>`}
       ${total > tasks.length ? html`<p class="note">${counted(total - tasks.length, 'later task')} not shown.</p>` : null}
       ${mayAct() ? html`<${NextTask} worker=${worker} isOver=${isOver} />` : null}
     </div>`;
@@ -78,9 +78,9 @@ function NextTask({ worker, isOver }) {
     perform(
       () => send(`/web/workers/${id}/tasks`, { task_id: taskId, text }),
       ({ position }) =>
-        position === 0
-          ? `${name} has the task.`
-          : `${name} has the task, after ${counted(position, 'other')}.`
+        position > 0
+          ? `${name} has the task, after ${counted(position, 'other')}.`
+          : `${name} has the task.`
     );
   return html`<${PromptForm} draft=${key} placeholder="The next task" label=${`The next task for ${name}`} button="Send"
     note=${`It has ${access} access.`} refusal=${whyNoTask(worker, isOver)} submit=${submit} />`;
@@ -102,7 +102,7 @@ function cancelTask({ agent_id: id, name }, task) {
     no: 'Keep it',
     act: () =>
       perform(
-        () => send(`/web/workers/${id}/cancel`, { task_id: task.id }),
+        () => send(`/web/workers/${id}/cancel`, { task_id: task.task_id }),
         ({ state }) =>
           state === 'canceled'
             ? `Task ${task.id} is canceled.`

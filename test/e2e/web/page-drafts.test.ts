@@ -263,15 +263,18 @@ browserTest(
     const reasons = () =>
       journalOf(workspace)
         .filter(({ type }) => type === 'cancel_requested')
-        .map(({ reason: words }) => String(words).replace(/-\w+/, ''));
-    expect(reasons()).toEqual(['see ticket 12 (from the page)']);
+        .map(({ reason: words, who }) =>
+          `${words}, ${who}`.replace(/-\w+/, '')
+        );
+    const first = 'see ticket 12, from the page';
+    expect(reasons()).toEqual([first]);
     await all.getByRole('button', { name: 'Cancel agents' }).click();
     await page.getByText(/2 agents of squad-\w+ were canceled\./).waitFor();
     await ends;
     expect(reasons()).toEqual([
-      'see ticket 12 (from the page)',
-      'all of squad (from the page)',
-      'all of squad (from the page)'
+      first,
+      'all of squad, from the page',
+      'all of squad, from the page'
     ]);
   }
 );

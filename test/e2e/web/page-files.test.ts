@@ -86,6 +86,8 @@ browserTest('a whole answer is copied and downloaded', async () => {
   const lines = Array.from({ length: 3000 }, (_, line) => {
     return `say line ${line} ${'x'.repeat(60)}`;
   });
+  // Marks of the direction are shown as escapes, and saved as they are.
+  lines.push('say \u200fשלום\u200f');
   const { id, row } = await spawn(lines.join('\n'));
   await row.click();
   await page.getByRole('button', { name: 'Copy', exact: true }).press('Enter');
@@ -96,6 +98,7 @@ browserTest('a whole answer is copied and downloaded', async () => {
   const { file, text } = await saved('Download');
   expect(file).toBe(`${id}.md`);
   expect(text).toBe(copied);
+  expect(text).toContain('\u200fשלום\u200f');
   expect(opened.messages).toEqual([]);
 
   await page.evaluate(
