@@ -149,6 +149,8 @@ export default {
 
   probe: {
     verified: { oldest: '0.57.0', newest: '0.61.0' },
+    // It starts itself again for a larger heap, which an answer does not need.
+    env: { GEMINI_CLI_NO_RELAUNCH: 'true' },
     loginHint: 'Run "gemini" and sign in, or set GEMINI_API_KEY.'
   }
 } satisfies CliEngine;

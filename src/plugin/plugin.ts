@@ -134,6 +134,8 @@ export interface CliEngine extends EngineBasics {
   probe?: {
     /** Prints the version. Default: `--version` if `verified`, else none. */
     version?: string[];
+    /** Variables for these questions alone. */
+    env?: Record<string, string>;
     /** The versions this plugin was tested with: `1.2.3`, both included. */
     verified?: { oldest: string; newest: string };
     /**

@@ -16,6 +16,7 @@ import { toolNameOf } from '../../interfaces/mcp/tool/spawn-tool-name.ts';
 import type { CliEngine, Engine } from '../../plugin/plugin.ts';
 import type { EngineCheck, EngineFacts } from '../json/setup-documents.ts';
 import {
+  isProbed,
   type ProbeOptions,
   type ProbeOutput,
   probeLimitMs,
@@ -163,13 +164,16 @@ async function checkProgram(
   const usesWorkspace =
     settings.command !== undefined || settings.args !== undefined || isPlugin;
   const stop = new AbortController();
-  const probe = cachedProbe(path, settings.args ?? [], environment, {
+  const asked = { ...environment, ...engine.probe?.env };
+  const probe = cachedProbe(path, settings.args ?? [], asked, {
     signal: stop.signal,
     ...(usesWorkspace ? { cwd: config.workspace } : {})
   });
   const { login: loginProbe, loginHint } = engine.probe ?? {};
   const version = versionOf(engine);
-  const help = Promise.all((helpOf(engine) ?? []).map(probe));
+  // The prober has checked the flags: they are the same in any environment.
+  const pages = isProbed ? [] : (helpOf(engine) ?? []);
+  const help = Promise.all(pages.map(probe));
   const [answer, loginAnswer] = await Promise.all([
     version ? probe(version) : undefined,
     loginProbe ? probe(loginProbe.args) : undefined

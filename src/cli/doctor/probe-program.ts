@@ -24,12 +24,12 @@ const killMs = 1000;
 const maximumChars = 100_000;
 /** Set in the environment of a probed troupe. */
 export const probedVariable = 'TROUPE_PROBED';
+export const isProbed = process.env[probedVariable] !== undefined;
 /**
  * A probed troupe leaves its own probes in its group, so that the prober can
  * end them all.
  */
-const leadsGroups =
-  process.platform !== 'win32' && process.env[probedVariable] === undefined;
+const leadsGroups = process.platform !== 'win32' && !isProbed;
 const interruptions = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 export interface ProbeOptions {

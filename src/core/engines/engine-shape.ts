@@ -189,7 +189,8 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
                 .looseObject({ args: z.array(word), read: callable })
                 .optional(),
               provider: callable.optional(),
-              loginHint: line.optional()
+              loginHint: line.optional(),
+              env: z.record(z.string(), z.string()).optional()
             })
             .optional()
         })

@@ -75,6 +75,19 @@ test('an engine that is ready here and not from the client is named', async () =
   );
 });
 
+test('a program is asked once for its help, and starts only once for an answer', async () => {
+  const asked = join(workspace.home, 'asked');
+  workspace.program(
+    'gemini',
+    `require('node:fs').appendFileSync(${JSON.stringify(asked)},
+       process.argv.slice(2) + ' ' + process.env.GEMINI_CLI_NO_RELAUNCH + '\\n');
+     console.log("9.9.9");`
+  );
+  expect(await init('claude', '--yes')).toMatchObject({ code: 0 });
+  const lines = readFileSync(asked, 'utf8').trim().split('\n').sort();
+  expect(lines).toEqual(['--help true', '--version true', '--version true']);
+});
+
 function launchArgs(): string[] {
   const program = join(import.meta.dirname, '../../../dist/troupe.cjs');
   return [program, 'mcp'];

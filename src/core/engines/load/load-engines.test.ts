@@ -222,6 +222,7 @@ test.each([
   [{ probe: { version: '-v' } }, /probe\.version/],
   [{ probe: { login: { args: [] } } }, /probe\.login\.read/],
   [{ probe: { loginHint: 1 } }, /probe\.loginHint/],
+  [{ probe: { env: { A: 1 } } }, /probe\.env\.A/],
   [{ kind: 'api', keyNames: 'K' }, /keyNames/],
   [{ kind: 'api', keyNames: [1] }, /keyNames\[0\]/],
   [{ kind: 'api', keyNames: ['K'] }, /generate: must be a function/],
