@@ -8,9 +8,10 @@ import {
   enqueued,
   holding
 } from '../../kit/servers/orchestrator-calls.ts';
-import type { RawAnswer } from '../../kit/servers/raw-http.ts';
 import {
+  actedIn,
   bodyOf,
+  faultOf,
   journalOf,
   type StartedWeb,
   startWeb,
@@ -74,42 +75,27 @@ interface ShownWorker {
 
 async function shown(): Promise<ShownWorker> {
   const { workers } = await client.get('/web/workers');
-  const [first] = workers as ShownWorker[];
-  if (!first) throw new Error('There is no worker.');
-  return first;
+  return (workers as [ShownWorker])[0];
 }
 
-function acted(): unknown[] {
-  return journalOf(workspace)
-    .filter(({ type }) => type === 'acted')
-    .map(({ agent_id, action, what, who }) => [agent_id, action, what, who]);
-}
-
-function faultOf({ status, text }: RawAnswer): [number, string, string] {
-  const { code, message, hint } = JSON.parse(text).error;
-  expect(hint).toMatch(/\w/);
-  return [status, code, message];
-}
+const resultIn = () =>
+  until('the result', async () =>
+    (await shown()).events.find(({ type }) => type === 'result')
+  );
 
 test('a worker gets a task from the page once, does it, and the journal has who sent it', async () => {
   const id = await worker();
-  const task = { task_id: 'page-1', text: 'say The table is there.' };
   const path = `/web/workers/${id}/tasks`;
-  expect(bodyOf(await client.post(path, task))).toEqual({
-    task_id: 'page-1',
-    position: 0
-  });
-  // Its first response may have been lost.
-  expect(bodyOf(await client.post(path, task))).toEqual({
-    task_id: 'page-1',
-    position: null
-  });
-  const result = await until('the result', async () => {
-    const { events } = await shown();
-    return events.find(({ type }) => type === 'result');
-  });
+  const task = { task_id: 'page-1', text: 'say The table is there.' };
+  // The first response may be lost.
+  for (const position of [0, null])
+    expect(bodyOf(await client.post(path, task))).toEqual({
+      task_id: 'page-1',
+      position
+    });
+  const result = await resultIn();
   expect(result.payload).toContain('The table is there.');
-  expect(acted()).toEqual([
+  expect(actedIn(workspace)).toEqual([
     [id, 'task_sent', 'page-1: say The table is there.', 'from the page']
   ]);
 });
@@ -145,7 +131,7 @@ test('a waiting task is canceled, and a running one is asked to end', async () =
     404,
     'unknown_task'
   ]);
-  expect(acted().slice(2)).toEqual([
+  expect(actedIn(workspace).slice(2)).toEqual([
     [id, 'task_cancel_requested', 'second', 'from the page'],
     [id, 'task_cancel_requested', 'first', 'from the page']
   ]);
@@ -165,7 +151,7 @@ test('a worker is stopped from the page after its tasks, or at once', async () =
   await stop(true);
   await stop(false);
   expect(await shown()).toMatchObject({ status: 'stopped', tasks: [] });
-  expect(acted().slice(1)).toEqual([
+  expect(actedIn(workspace).slice(1)).toEqual([
     [id, 'stop_requested', 'after its tasks', 'from the page'],
     [id, 'stop_requested', 'at once', 'from the page']
   ]);
@@ -198,10 +184,10 @@ test('a task is canceled whatever its id, and a long one is shown by its beginni
     ids.includes(String(one))
   );
   expect(waiting).toHaveLength(3);
-  for (const { task_id } of waiting)
-    expect(
-      bodyOf(await client.post(`/web/workers/${id}/cancel`, { task_id })).state
-    ).toBe('canceled');
+  for (const { task_id } of waiting) {
+    const answer = await client.post(`/web/workers/${id}/cancel`, { task_id });
+    expect(bodyOf(answer).state).toBe('canceled');
+  }
   const { tasks } = await shown();
   expect(tasks.at(-1)?.what).toMatch(
     /^100,00\d bytes in artifacts\/payload-\w+\.json: "say long long/
@@ -213,14 +199,12 @@ test('what is done is said to be done though the journal cannot be written', asy
   const journal = join(workspace.record, 'iac.jsonl');
   mkdirSync(journal);
   try {
-    const task = { task_id: 'page-1', text: 'say Done.' };
-    const answer = bodyOf(await client.post(`/web/workers/${id}/tasks`, task));
+    const body = { task_id: 'page-1', text: 'say Done.' };
+    const answer = bodyOf(await client.post(`/web/workers/${id}/tasks`, body));
     expect(answer.warning).toMatch(
       /^This is done, but the journal lacks it: .*iac\.jsonl cannot be written \(EISDIR\)\.$/
     );
-    await until('the result', async () =>
-      (await shown()).events.find(({ type }) => type === 'result')
-    );
+    await resultIn();
   } finally {
     rmdirSync(journal);
   }
@@ -269,7 +253,9 @@ test('a person responds in the council under a name that no agent can take', asy
   ]);
   const { data } = await server.call('join_council', { agent_name: 'two' });
   expect(data.responses).toMatchObject([{ author: 'person', by: 'person' }]);
-  expect(acted()).toEqual([['', 'responded', content, 'from the page']]);
+  expect(actedIn(workspace)).toEqual([
+    ['', 'responded', content, 'from the page']
+  ]);
 });
 
 test('a response to a council that was replaced meanwhile is refused', async () => {
@@ -283,10 +269,8 @@ test('a response to a council that was replaced meanwhile is refused', async () 
   const summons = { session_id, engine: 'rehearsal' };
   const refused = await client.post('/web/council/summon', summons);
   expect(faultOf(refused).slice(0, 2)).toEqual([409, 'session_replaced']);
-  expect(await client.get('/web/council')).toMatchObject({
-    responses: [],
-    summons: []
-  });
+  const after = await client.get('/web/council');
+  expect([after.responses, after.summons]).toEqual([[], []]);
 });
 
 test('nothing counts as of a person in a page that an agent has started', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { expect } from 'vitest';
 import type { TempWorkspace } from '../workspaces/temp-workspace.ts';
 import {
   type RunningCommand,
@@ -121,4 +122,18 @@ export function journalOf({ paths }: TempWorkspace): Record<string, unknown>[] {
     .split('\n')
     .filter(Boolean)
     .map((line) => JSON.parse(line));
+}
+
+/** What people did to workers and in the council, as the journal has it. */
+export function actedIn(workspace: TempWorkspace): unknown[] {
+  return journalOf(workspace)
+    .filter(({ type }) => type === 'acted')
+    .map(({ agent_id, action, what, who }) => [agent_id, action, what, who]);
+}
+
+/** The status, the code and the message of a refusal, which has a next step. */
+export function faultOf({ status, text }: RawAnswer): [number, string, string] {
+  const { code, message, hint } = JSON.parse(text).error;
+  expect(hint).toMatch(/\w/);
+  return [status, code, message];
 }
