@@ -224,15 +224,12 @@ test('a person responds in the council under a name that no agent can take', asy
   await server.call('start_council', { agent_name: 'one', request: 'Tabs?' });
   const { session } = await client.get('/web/council');
   const { id: session_id } = session as { id: string };
-  const content = 'Spaces, because the formatter wants them.';
-  const request_id = 'page-12345678';
+  const [content, request_id] = ['Spaces, for the formatter.', 'page-12345678'];
   const body = { session_id, request_id, content };
   for (const time of ['first', 'again']) {
     const answer = bodyOf(await client.post('/web/council/respond', body));
-    expect(answer, time).toEqual({
-      agent_name: 'person',
-      response_id: request_id
-    });
+    const expected = { agent_name: 'person', response_id: request_id };
+    expect(answer, time).toEqual(expected);
   }
   for (const agent_name of ['person', 'Person (from the page)', '@person'])
     for (const [tool, args] of [
