@@ -91,8 +91,11 @@ describe.concurrent.each([
       { args: [file] }
     );
     await until('the program', () => run.read('stdout') === 'one\n');
-    const readers = processesOf(run.directory).filter(isReader);
-    expect(readers).toHaveLength(2);
+    // The reader of stderr may not have become `cat` yet.
+    const readers = await until('both readers', () => {
+      const found = processesOf(run.directory).filter(isReader);
+      return found.length === 2 ? found : undefined;
+    });
     for (const pid of readers) process.kill(pid, 'SIGSTOP');
     writeFileSync(file, '');
     await run.ended;
@@ -191,8 +194,13 @@ describe.concurrent.each([
 
   /** One of the two `cat`, in busybox by another name of the program. */
   function isReader(pid: number): boolean {
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-    return words.some((word) => /(^|\/)cat$/.test(word));
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+      return words.some((word) => /(^|\/)cat$/.test(word));
+    } catch {
+      // It has ended meanwhile.
+      return false;
+    }
   }
 
   function start(script: string, options: SupervisedOptions = {}) {
