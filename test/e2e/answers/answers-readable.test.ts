@@ -58,6 +58,18 @@ test.each(['gemini-cli-mcp-client', 'codex-mcp-client'])(
   }
 );
 
+test('an ask has a line, and is whole', async () => {
+  const server = await serverFor('gemini-cli-mcp-client');
+  const { data } = await server.call('spawn_rehearsal', {
+    ...{ prompt: 'permit make', access: 'read', ask: 'coordinator' }
+  });
+  const agent_id = String(data.agent_id);
+  const asked = await server.call('wait_for_agents');
+  expectWhole(asked.text, asked.data);
+  expect(asked.text).toMatch(new RegExp(`^• ${agent_id}$`, 'm'));
+  await server.call('cancel_agent', { agent_id });
+});
+
 test('the text for any other client is the same as structuredContent', async () => {
   const server = await serverFor('claude-code');
   await server.call('spawn_rehearsal', { prompt: script });

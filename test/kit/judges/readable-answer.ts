@@ -7,10 +7,10 @@ type Facts = Record<string, unknown>;
  * undefined if there is none.
  */
 export function factsInText(shown: string): Facts | undefined {
-  const start = /^(?:[✓✗…] [0-9a-f]{8} |status: \w+$)/m.exec(shown)?.index;
+  const start = /^(?:[✓✗…•] [0-9a-f]{8} |status: \w+$)/m.exec(shown)?.index;
   if (start === undefined) return undefined;
   const lines = shown.slice(start).split('\n');
-  return /^[✓✗…]/.test(lines[0] ?? '') ? rowIn(lines) : allIn(lines);
+  return /^[✓✗…•]/.test(lines[0] ?? '') ? rowIn(lines) : allIn(lines);
 }
 
 /** Expects the text of an answer to have all of its facts. */
@@ -56,7 +56,7 @@ function allIn(lines: string[]): Facts {
 function rowIn(lines: string[]): Facts {
   const row: Facts = {};
   while (lines[0] === '') lines.shift();
-  if (/^[✓✗…] /.test(lines[0] ?? '')) lines.shift();
+  if (/^[✓✗…•] /.test(lines[0] ?? '')) lines.shift();
   while (/^\w+:$/.test(lines[0] ?? '') && lines[1]?.startsWith('>')) {
     const key = (lines.shift() ?? '').slice(0, -1);
     const words: string[] = [];

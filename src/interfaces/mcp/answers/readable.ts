@@ -67,6 +67,7 @@ function headOf(row: Facts): string {
 }
 
 function markOf(status: unknown): string {
+  if (status === undefined) return '•';
   if (status === 'completed') return '✓';
   return ['running', 'queued', 'asking'].includes(String(status)) ? '…' : '✗';
 }
