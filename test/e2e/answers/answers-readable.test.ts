@@ -38,9 +38,14 @@ test.each(['gemini-cli-mcp-client', 'codex-mcp-client'])(
     const spawned = await server.call('spawn_rehearsal', {
       prompt: script
     });
-    await server.call('spawn_rehearsal', { prompt: 'fail with a reason' });
+    const failing = await server.call('spawn_rehearsal', {
+      prompt: 'fail with a reason'
+    });
     const good = String(spawned.data.agent_id);
-    const waited = await server.call('wait_for_agents');
+    // One may have ended already.
+    const waited = await server.call('wait_for_agents', {
+      agent_ids: [good, failing.data.agent_id]
+    });
     const result = await server.call('result', { agent_id: good });
     for (const answer of [waited, result]) {
       expect(() => JSON.parse(answer.text)).toThrow();

@@ -198,7 +198,7 @@ test('git gets no key, and nothing that makes it run a program', async () => {
   }
 });
 
-test('doctor asks programs with no more than agents get', async () => {
+test('doctor asks programs with no more than agents get, and what their plugins add for a probe', async () => {
   configure();
   await runCommand(workspace, ['doctor'], { env: environment() });
   const seen = calls();
@@ -208,6 +208,7 @@ test('doctor asks programs with no more than agents get', async () => {
   const mayLack = ['IS_SANDBOX'];
   for (const call of seen) {
     call.env.IS_SANDBOX ??= '1';
-    expectOnly(call, [], [...byShell, ...mayLack]);
+    const probed = call.program === 'gemini' ? ['GEMINI_CLI_NO_RELAUNCH'] : [];
+    expectOnly(call, probed, [...byShell, ...mayLack]);
   }
 });
