@@ -42,8 +42,8 @@ async function isOtherVisible() {
 }
 
 /**
- * Notifies of asks and ends while no tab of the page is visible. What was there when the
- * page was opened is not reported.
+ * Notifies of asks and ends while no tab of the page is visible. What was there
+ * when the page was opened is not reported.
  */
 export function startNotifying() {
   let isSeeded = false;

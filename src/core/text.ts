@@ -66,6 +66,11 @@ export function joinLines(text: string): string {
   return text.trim().replace(/\s*\n\s*/g, '; ');
 }
 
+/** `1,234,567` */
+export function grouped(count: number): string {
+  return count.toLocaleString('en');
+}
+
 /** A caller's name for a message, cut after `chars` UTF-16 code units. */
 export function shortName(name: string, chars = 200): string {
   if (name.length <= chars) return name;

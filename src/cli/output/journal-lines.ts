@@ -6,7 +6,8 @@ import {
 import {
   holdsRecord,
   type JournalRecord,
-  parseRecord
+  parseRecord,
+  reasonOf
 } from '../../core/audit/journal/journal-record.ts';
 import { utc } from '../../core/audit/views/entry.ts';
 import type { Host } from '../../host/host.ts';
@@ -97,9 +98,7 @@ export function whatOf(record: JournalRecord): string {
     case 'spawned':
       return record.task;
     case 'cancel_requested':
-      return [record.reason ?? '(no reason given)', record.who]
-        .filter((words) => words !== undefined)
-        .join(', ');
+      return reasonOf(record, '(no reason given)');
     case 'asked':
       return `${record.ask_id} ${record.tool}: ${record.subject}`;
     case 'answered': {

@@ -199,19 +199,18 @@ export class Council {
    * the same one, sent again: it stays as it is.
    * @throws HostError `council_closed`, `session_replaced`, `no_council`
    */
-  send(
-    requested: string,
-    content: string,
-    id: string = randomUUID()
-  ): Promise<Sent> {
+  send(requested: string, content: string, id?: string): Promise<Sent> {
     return this.#store.change((before) => {
       const { state, session, participant } = this.#enterToWrite(
         before,
         requested
       );
-      const known = responsesOf(state).find((one) => one.id === id);
+      const known =
+        id === undefined
+          ? undefined
+          : responsesOf(state).find((one) => one.id === id);
       const response: Response = known ?? {
-        id,
+        id: id ?? randomUUID(),
         request_id: session.current_request_id,
         author: participant.agent_name,
         content,

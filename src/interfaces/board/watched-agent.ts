@@ -129,14 +129,14 @@ export function outputState(
   agentId: string
 ): OutputState {
   const directory = store.directoryOf(agentId);
-  const files = ['stdout', 'stderr'].map((name) =>
-    statSync(join(directory, name), { throwIfNoEntry: false })
-  );
-  const sizes = files.map((file) => file?.size ?? 0);
+  const [stdout, stderr] = [
+    outputFile(directory, 'stdout'),
+    outputFile(directory, 'stderr')
+  ];
   return {
-    sizes: sizes.join(),
-    stdout: sizes[0] ?? 0,
-    writtenAt: Math.max(...files.map((file) => file?.mtimeMs ?? 0))
+    sizes: `${stdout.size},${stderr.size}`,
+    stdout: stdout.size,
+    writtenAt: Math.max(stdout.mtimeMs, stderr.mtimeMs)
   };
 }
 
@@ -145,8 +145,12 @@ export function stdoutSize(
   { store }: Pick<Host, 'store'>,
   agentId: string
 ): number {
-  const path = join(store.directoryOf(agentId), 'stdout');
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  return outputFile(store.directoryOf(agentId), 'stdout').size;
+}
+
+function outputFile(directory: string, name: 'stdout' | 'stderr') {
+  const file = statSync(join(directory, name), { throwIfNoEntry: false });
+  return file ?? { size: 0, mtimeMs: 0 };
 }
 
 /** The fields about the silence of a run. */

@@ -6,6 +6,7 @@ import { lazy } from '../../core/lazy.ts';
 import type { RunRecord } from '../../core/runs/run.ts';
 import type { Spawned } from '../../core/runs/spawn-request.ts';
 import { unknownAgent } from '../../core/runs/start/continue-run.ts';
+import { grouped } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';
 import { runOf, whyNoAlike } from './data/agent-data.ts';
 import { invalidInput } from './reply.ts';
@@ -22,12 +23,8 @@ const words = (most: number) =>
     .refine((text) => text.trim() !== '', 'is empty')
     .refine((text) => text.length <= most, {
       error: ({ input }) =>
-        `has ${counted(Object(input).length)} characters, and at most ${counted(most)} are allowed`
+        `has ${grouped(Object(input).length)} characters, and at most ${grouped(most)} are allowed`
     });
-
-function counted(count: number): string {
-  return count.toLocaleString('en');
-}
 
 const oneLine = (most: number) =>
   words(most).refine((text) => !/\p{Cc}/u.test(text), 'is not one line');

@@ -38,13 +38,14 @@ export class PageFiles {
     path: string,
     response: ServerResponse
   ): boolean {
-    const name = nameOf(path);
+    const known = nameOf(path);
     // A mistyped address gets the page, which says so; a file does not.
-    if (name === undefined && path.includes('.')) return false;
-    const body = this.#files[name ?? 'index.html'];
-    response.writeHead(name === undefined ? 404 : 200, {
+    if (known === undefined && path.includes('.')) return false;
+    const name = known ?? 'index.html';
+    const body = this.#files[name];
+    response.writeHead(known === undefined ? 404 : 200, {
       ...safeHeaders,
-      'Content-Type': types[name ?? 'index.html'],
+      'Content-Type': types[name],
       'Content-Length': body.length,
       'Cache-Control': 'no-cache'
     });

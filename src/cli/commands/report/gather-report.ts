@@ -25,6 +25,7 @@ import {
   withShortPath
 } from '../../../core/runs/turns/turn-page.ts';
 import { readEnds, readSlice } from '../../../core/state/files/text-file.ts';
+import { grouped } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import { version } from '../../../host/package.ts';
 import { eventNameOf, whatOf } from '../../output/journal-lines.ts';
@@ -108,8 +109,7 @@ function factsOf({ record, outcome }: Run, directory: string) {
 
 function tokensOf(usage: NonNullable<Run['outcome']>['usage']): string {
   if (!usage) return 'unknown';
-  const shown = (count: number) => count.toLocaleString('en-US');
-  return `${shown(usage.prompt_tokens)} in, ${shown(usage.completion_tokens)} out`;
+  return `${grouped(usage.prompt_tokens)} in, ${grouped(usage.completion_tokens)} out`;
 }
 
 function errorOf({ outcome }: Run, redact: Redact): ReportData['error'] {

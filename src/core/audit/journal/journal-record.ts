@@ -69,6 +69,15 @@ interface CancelRecord {
   who?: string;
 }
 
+/** Why an agent is to end, and the door of a person who wants that. */
+export function reasonOf(
+  { reason, who }: Pick<CancelRecord, 'reason' | 'who'>,
+  without: string
+): string {
+  const words = reason ?? without;
+  return who === undefined ? words : `${words}, ${who}`;
+}
+
 /** The folder of an ended agent was removed from the disk. */
 export interface CleanedRecord {
   type: 'cleaned';

@@ -6,7 +6,12 @@ import { readyEngineNames } from '../../../core/engines/api/api-keys.ts';
 import { errnoOf } from '../../../core/errors.ts';
 import type { Worker } from '../../../core/orchestrator/queue/worker-store.ts';
 import { SquadStore } from '../../../core/squads/squad-store.ts';
-import { shortName, terminalLine, visibleText } from '../../../core/text.ts';
+import {
+  grouped,
+  shortName,
+  terminalLine,
+  visibleText
+} from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import { listedWorkers, workerJson } from '../../board/listed-workers.ts';
 import { watchedRun } from '../../board/watched-agent.ts';
@@ -182,7 +187,7 @@ function wordsOf(worker: Worker, payload: unknown, file?: string): string {
   if (file === undefined) return payloadText(payload);
   const path = join(worker.folder.private, file);
   const part = readPart(path, 0, { bytes: mostEventChars });
-  const bytes = part?.total_bytes.toLocaleString('en') ?? 'no';
+  const bytes = part ? grouped(part.total_bytes) : 'no';
   return `${bytes} bytes in ${file}: ${part?.text ?? ''}`;
 }
 

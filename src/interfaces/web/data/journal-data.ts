@@ -4,7 +4,8 @@ import { blocksBack } from '../../../core/audit/journal/journal-reader.ts';
 import {
   holdsRecord,
   type JournalRecord,
-  parseRecord
+  parseRecord,
+  reasonOf
 } from '../../../core/audit/journal/journal-record.ts';
 import { verifyJournal } from '../../../core/audit/journal/verify.ts';
 import { shortName, terminalLine } from '../../../core/text.ts';
@@ -92,9 +93,7 @@ function whatOf(record: JournalRecord): string {
         ? record.task
         : `${record.task} (${record.client})`;
     case 'cancel_requested':
-      return [record.reason ?? 'no reason given', record.who]
-        .filter((words) => words !== undefined)
-        .join(', ');
+      return reasonOf(record, 'no reason given');
     case 'asked':
       return `${record.tool}: ${record.subject}`;
     case 'answered': {
