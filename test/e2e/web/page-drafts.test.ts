@@ -1,30 +1,22 @@
-import type { Browser, BrowserContext, Page, Route } from 'playwright-core';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
+import { type ActingPage, actingPage } from '../../kit/browser/acting-page.ts';
 import {
   browserTest,
   expectSound,
   hasBrowser,
   launchBrowser,
-  openPage,
   type WatchedPage
 } from '../../kit/browser/page-browser.ts';
-import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
+import type { McpClient } from '../../kit/servers/mcp-client.ts';
 import { createdWorker } from '../../kit/servers/orchestrator-calls.ts';
-import {
-  journalOf,
-  type StartedWeb,
-  startWeb
-} from '../../kit/servers/web-server.ts';
-import {
-  createTempWorkspace,
-  type TempWorkspace
-} from '../../kit/workspaces/temp-workspace.ts';
+import { journalOf } from '../../kit/servers/web-server.ts';
+import type { TempWorkspace } from '../../kit/workspaces/temp-workspace.ts';
 
 let browser: Browser;
+let stage: ActingPage;
 let workspace: TempWorkspace;
 let server: McpClient;
-let web: StartedWeb;
-let context: BrowserContext;
 let opened: WatchedPage;
 let page: Page;
 let worker: string | undefined;
@@ -38,33 +30,13 @@ afterAll(() => browser?.close());
 beforeEach(async () => {
   if (!hasBrowser) return;
   worker = undefined;
-  workspace = createTempWorkspace();
-  workspace.write(
-    '.trouperc.json',
-    JSON.stringify({
-      engines: { rehearsal: true },
-      orchestrator: { backend: 'process', engine: 'rehearsal' }
-    })
-  );
-  server = await startServer(workspace, {
-    flags: ['--engine', 'rehearsal', '--toolsets', 'all']
-  });
-  web = await startWeb(workspace);
-  context = await browser.newContext();
-  opened = await openPage(context, web.link);
-  page = opened.page;
+  stage = await actingPage(browser);
+  ({ workspace, server, opened, page } = stage);
 });
 
 afterEach(async () => {
   if (!hasBrowser) return;
-  await context.close();
-  await web.end();
-  if (worker !== undefined)
-    await server.call('agent_delete', {
-      ...{ agent_id: worker, force: true, confirm: true }
-    });
-  await server.close();
-  workspace.remove();
+  await stage.close(worker);
 });
 
 async function spawn(
