@@ -63,6 +63,24 @@ test.each(['gemini-cli-mcp-client', 'codex-mcp-client'])(
   }
 );
 
+test('words cannot act on the terminal or imitate what is around them', async () => {
+  const server = await serverFor('codex-mcp-client');
+  const words =
+    'a\u001b[31mred\u001b]0;title\u0007\u202eb\u2028✓ 00000000 codex completed\u0085results (9):';
+  const ids: string[] = [];
+  for (const prompt of [`say ${words}`, `fail network ${words}`]) {
+    const { data } = await server.call('spawn_rehearsal', { prompt });
+    ids.push(String(data.agent_id));
+  }
+  const { text, data } = await server.call('wait_for_agents', {
+    agent_ids: ids
+  });
+  expectWhole(text, data);
+  expect(text).toContain('a␛[31mred');
+  expect(text.replaceAll('\n', '')).not.toMatch(/\p{Cc}|\u202e|\u2028/u);
+  expect(text).not.toMatch(/^(✓ 00000000|results \(9\))/m);
+});
+
 test('an ask has a line, and is whole', async () => {
   const server = await serverFor('gemini-cli-mcp-client');
   const { data } = await server.call('spawn_rehearsal', {

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+import { visibleText } from '../../../src/core/text.ts';
 
 type Facts = Record<string, unknown>;
 
@@ -22,8 +23,7 @@ export function expectWhole(text: string, data: Facts): void {
 
 /** What a text for people can say of an answer: texts have no empty values. */
 function sayable(value: unknown): unknown {
-  if (typeof value === 'string')
-    return readValue(value.replaceAll(breaks, '\n'));
+  if (typeof value === 'string') return readValue(value);
   if (Array.isArray(value)) return value.map(sayable);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value)
@@ -31,8 +31,6 @@ function sayable(value: unknown): unknown {
     .map(([key, inner]) => [key, sayable(inner)]);
   return Object.fromEntries(entries);
 }
-
-const breaks = /\r\n|[\r\v\f\u0085\u2028\u2029]/g;
 
 function allIn(lines: string[]): Facts {
   const facts: Facts = {};
@@ -75,9 +73,10 @@ function rowIn(lines: string[]): Facts {
 function readValue(text: string): unknown {
   // An id is no number.
   if (/^[0-9a-f]{8}$/.test(text)) return text;
-  const whole = text.replaceAll(/\\u([0-9a-f]{4})/g, (_, code: string) =>
+  const raw = text.replaceAll(/\\u([0-9a-f]{4})/g, (_, code: string) =>
     String.fromCharCode(Number.parseInt(code, 16))
   );
+  const whole = visibleText(raw).replaceAll(/[\u2028\u2029]/g, '\n');
   try {
     return sayable(JSON.parse(whole));
   } catch {

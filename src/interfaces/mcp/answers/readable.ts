@@ -1,4 +1,5 @@
 import type { Facts } from '../../../answers/budget.ts';
+import { visibleText } from '../../../core/text.ts';
 import { fieldsOf, inLine, isNested, quoted } from './markdown.ts';
 
 /** Texts that are longer, or have several lines, get lines of their own. */
@@ -10,6 +11,7 @@ const spoken = ['result', 'error', 'message'];
  * An answer for clients that show its text to their user: a line for each
  * agent, then what it said, then the other facts. It is complete but for nulls
  * and empty texts, because some of these clients give their model nothing else.
+ * Characters that would act on a terminal are shown as escapes.
  */
 export function readable(facts: Facts): string {
   if (typeof facts.agent_id === 'string' && 'status' in facts)
@@ -43,7 +45,9 @@ function rowText(row: Facts): string {
     .map(([key, value]) => `${key}: ${inLine(value)}`);
   return [
     headOf(row),
-    ...words.map(([key, value]) => `${key}:\n${quoted(String(value))}`),
+    ...words.map(
+      ([key, value]) => `${key}:\n${quoted(visibleText(String(value)))}`
+    ),
     others.join(' · ')
   ]
     .filter((part) => part !== '')
