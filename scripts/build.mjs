@@ -60,7 +60,10 @@ const initialize = {
   clientInfo: { name: 'build', version: '1' }
 };
 
-// The launcher compiles this bundle itself and passes its own import() to it.
+/** What the launcher compiles itself, passing its own import() to it. */
+const launched = ['mcp', 'http', 'web', 'cli', 'statusline'].map(
+  (name) => `${name}.cjs`
+);
 const launcherImports = {
   name: 'launcher-imports',
   renderChunk: (code) => code.replaceAll(/\bimport\(/g, 'dynamicImport(')
@@ -74,7 +77,7 @@ async function bundle(input, file, options = {}) {
     input: join(root, input),
     platform: 'node',
     resolve: { alias: options.alias ?? {} },
-    plugins: [lazyFiles, ...(options.plugins ?? [])],
+    plugins: [lazyFiles, ...(launched.includes(file) ? [launcherImports] : [])],
     ...(options.treeshake ? { treeshake: options.treeshake } : {})
   });
   const { parts } = options;
@@ -95,7 +98,6 @@ try {
     writeLazyFiles(dist),
     bundle('src/cli/entry/mcp-entry.ts', 'mcp.cjs', {
       alias: { ...stubs, ...lazyBuiltins },
-      plugins: [launcherImports],
       treeshake
     }),
     bundle('src/cli/entry/http-entry.ts', 'http.cjs', {
@@ -189,12 +191,16 @@ function writeTerms(folder) {
   writeFileSync(join(folder, termsFile), termsOf(inside).join(''));
 }
 
-/** V8 compares only source lengths, so the launcher needs the bundle's hash. */
+/** V8 compares only source lengths, so the launcher needs a hash. */
 function writeLauncher() {
-  const bundle = join(dist, 'mcp.cjs');
-  const code = asFunction(readFileSync(bundle, 'utf8'));
-  writeFileSync(bundle, code);
-  const id = createHash('sha256').update(code).digest('hex').slice(0, 16);
+  const hash = createHash('sha256');
+  for (const name of launched) {
+    const bundle = join(dist, name);
+    const code = asFunction(readFileSync(bundle, 'utf8'));
+    writeFileSync(bundle, code);
+    hash.update(code);
+  }
+  const id = hash.digest('hex').slice(0, 16);
   const launcher = readFileSync(script('launcher.cjs'), 'utf8');
   writeFileSync(join(dist, 'troupe.cjs'), launcher.replace('BUILD_ID', id));
   copyFileSync(script('council.cjs'), join(dist, 'council.cjs'));
@@ -217,7 +223,7 @@ function asFunction(code) {
   return `(function (${parameters}, dynamicImport) {${ascii}\n})`;
 }
 
-/** Starts the server once, so that the first real start finds a cache. */
+/** Starts what is started most once, so that the first real start is fast. */
 function warmUp() {
   const empty = mkdtempSync(join(tmpdir(), 'troupe-build-'));
   const requests = [
@@ -229,16 +235,17 @@ function warmUp() {
   // As `troupe init` writes it: the cache has to contain what checks it, too.
   writeFileSync(join(empty, '.trouperc.json'), '{ "maxAccess": "write" }');
   try {
-    execFileSync(
-      process.execPath,
-      [join(final, 'troupe.cjs'), 'mcp', '--workspace', empty],
-      {
-        // The record of this start is removed below.
-        env: { ...process.env, TROUPE_HOME: `${empty}.home` },
-        input: `${requests.join('\n')}\n`,
-        stdio: ['pipe', 'ignore', 'inherit']
-      }
-    );
+    for (const command of ['mcp', 'list'])
+      execFileSync(
+        process.execPath,
+        [join(final, 'troupe.cjs'), command, '--workspace', empty],
+        {
+          // The record of this start is removed below.
+          env: { ...process.env, TROUPE_HOME: `${empty}.home` },
+          input: `${requests.join('\n')}\n`,
+          stdio: ['pipe', 'ignore', command === 'mcp' ? 'inherit' : 'ignore']
+        }
+      );
   } finally {
     for (const path of [empty, `${empty}.home`])
       rmSync(path, { recursive: true, force: true });

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 // `troupe mcp` and `council mcp` load the server's bundle and nothing else, and
 // `troupe statusline` and `troupe web` their own bundles; every other command
-// loads the command line. A compile cache of V8 next to the bundles halves the start-up of the
-// server. Without a usable cache, V8 compiles the bundle.
+// loads the command line. A compile cache of V8 for each bundle, next to them,
+// halves the start-up. Without a usable cache, V8 compiles the bundle.
 const {
   closeSync,
   existsSync,
@@ -15,7 +15,7 @@ const {
   writeFileSync
 } = require('node:fs');
 const { createRequire } = require('node:module');
-const { dirname, join } = require('node:path');
+const { basename, dirname, join } = require('node:path');
 const { Script } = require('node:vm');
 
 const [command, ...rest] = process.argv.slice(2);
@@ -27,20 +27,21 @@ const served = command === 'council' ? rest[0] : command;
 const isHttp =
   command === 'mcp' && rest.some((word) => /^--http(=|$)/.test(word));
 
-if (served === 'mcp' && !help && isHttp) start('./http.cjs', 'HTTP');
-else if (served === 'mcp' && !help) load(join(__dirname, 'mcp.cjs'));
-else if (command === 'statusline' && !help)
-  start('./statusline.cjs', 'The status line');
-else if (command === 'web' && !help) start('./web.cjs', 'The page');
-else start('./cli.cjs', 'The command line');
+if (served === 'mcp' && !help) {
+  if (isHttp) start('http.cjs', 'HTTP');
+  else start('mcp.cjs', 'The server');
+} else if (command === 'statusline' && !help)
+  start('statusline.cjs', 'The status line');
+else if (command === 'web' && !help) start('web.cjs', 'The page');
+else start('cli.cjs', 'The command line');
 
 /** A bundle for clients (mcpb) contains only the server over stdio. */
-function start(file, name) {
+function start(bundle, name) {
+  const file = join(__dirname, bundle);
   try {
-    require(file);
+    load(file);
   } catch (error) {
-    const isMissing =
-      error?.code === 'MODULE_NOT_FOUND' && !existsSync(join(__dirname, file));
+    const isMissing = error?.code === 'ENOENT' && !existsSync(file);
     if (!isMissing) throw error;
     console.error(
       `troupe: ${name} is not in this bundle, which only serves MCP over stdio. A clone of the repository has it: npm ci && npm install -g .`
@@ -50,9 +51,14 @@ function start(file, name) {
 }
 
 function load(file) {
-  // The build writes the bundle's hash here: V8 itself compares lengths only.
-  const name = `BUILD_ID-${process.version}-${process.arch}${flags()}.bin`;
-  const cache = join(__dirname, 'cache', name);
+  // The build writes the hash of the bundles here: V8 itself compares lengths
+  // only.
+  const version = `BUILD_ID-${process.version}-${process.arch}${flags()}`;
+  const cache = join(
+    __dirname,
+    'cache',
+    `${basename(file, '.cjs')}-${version}.bin`
+  );
   const known = read(cache);
   // The build writes ASCII, which costs nothing to decode.
   const script = new Script(readFileSync(file, 'latin1'), {

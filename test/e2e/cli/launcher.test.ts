@@ -66,6 +66,18 @@ test('council mcp keeps compiled code for troupe mcp', () => {
   expect(caches()).toEqual(before);
 });
 
+test('each bundle has compiled code of its own', () => {
+  live();
+  for (const words of [['list'], ['engines', '--json'], ['statusline']])
+    spawnSync(process.execPath, [join(copy, 'troupe.cjs'), ...words], {
+      input: '{}',
+      cwd: workspace.path,
+      env: testEnvironment(workspace)
+    });
+  const bundles = caches().map((name) => name.replace(/-.*/, ''));
+  expect(bundles).toEqual(['cli', 'mcp', 'statusline']);
+});
+
 test('a start under other V8 flags keeps the cache for later starts', () => {
   live();
   const [name = ''] = caches();
