@@ -22,17 +22,39 @@ const root = import.meta.dirname;
 delete process.env.NODE_EXTRA_CA_CERTS;
 
 /** Tests that read the clock: what else runs must leave them some time. */
-const timed = readdirSync(join(root, 'test/e2e'), { recursive: true })
-  .map((path) => `test/e2e/${path}`.replaceAll('\\', '/'))
-  .filter((path) => path.endsWith('.test.ts') && readsClock(path));
+const timed = testsIn(['test/e2e'], /performance\.now\(|Date\.now\(/);
 
-function readsClock(path: string): boolean {
-  const text = readFileSync(join(root, path), 'utf8');
-  return /performance\.now\(|Date\.now\(/.test(text);
+/** Tests that replace a module: no other file may have loaded it before. */
+const replacing = testsIn(
+  ['src', 'plugins', 'test'],
+  /vi\.mock\(|file-operations\.ts/
+);
+
+function testsIn(folders: string[], pattern: RegExp): string[] {
+  return folders
+    .flatMap((folder) =>
+      readdirSync(join(root, folder), { recursive: true }).map((path) =>
+        `${folder}/${path}`.replaceAll('\\', '/')
+      )
+    )
+    .filter((path) => path.endsWith('.test.ts'))
+    .filter((path) => pattern.test(readFileSync(join(root, path), 'utf8')));
 }
+
+const ofUnits = {
+  maxWorkers: availableParallelism(),
+  testTimeout: 30_000,
+  env: { TEST_DIRECTORY: 'troupe é x-' }
+};
 
 /** A place of its own for what each file makes and starts. */
 const setupFiles = ['test/kit/workspaces/own-temp-directory.ts'];
+
+/**
+ * One process runs many files: loading every module again for each of them
+ * takes half of the time of the unit tests.
+ */
+const isolate = false;
 
 export default defineConfig({
   test: {
@@ -40,22 +62,32 @@ export default defineConfig({
     projects: [
       {
         test: {
+          ...ofUnits,
           name: 'unit',
-          maxWorkers: availableParallelism(),
           setupFiles,
+          isolate,
           sequence: { groupOrder: 0 },
           include: ['{src,plugins,test}/**/*.test.ts'],
           exclude: [
             'test/{e2e,engines,conformance}/**',
-            'test/chaos/{chaos,everyday/everyday}.test.ts'
-          ],
-          testTimeout: 30_000,
-          env: { TEST_DIRECTORY: 'troupe é x-' }
+            'test/chaos/{chaos,everyday/everyday}.test.ts',
+            ...replacing
+          ]
+        }
+      },
+      {
+        test: {
+          ...ofUnits,
+          name: 'unit-replacing',
+          setupFiles,
+          sequence: { groupOrder: 0 },
+          include: replacing
         }
       },
       {
         test: {
           name: 'e2e',
+          isolate,
           setupFiles,
           sequence: { groupOrder: 1 },
           include: ['test/e2e/**/*.test.ts'],
@@ -69,6 +101,7 @@ export default defineConfig({
       {
         test: {
           name: 'e2e-timed',
+          isolate,
           setupFiles,
           sequence: { groupOrder: 2 },
           include: timed,
@@ -80,6 +113,7 @@ export default defineConfig({
       {
         test: {
           name: 'conformance',
+          isolate,
           sequence: { groupOrder: 3 },
           include: ['test/conformance/**/*.test.ts'],
           testTimeout: 120_000,
@@ -90,6 +124,7 @@ export default defineConfig({
       {
         test: {
           name: 'engines',
+          isolate,
           sequence: { groupOrder: 4 },
           include: [`test/engines/${ofEngines}.test.ts`],
           globalSetup: ['test/engines/nothing-left.ts'],

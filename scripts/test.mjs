@@ -55,7 +55,7 @@ const groups = {
 const coverage = [
   [
     'unit tests with coverage',
-    () => bin('vitest', 'run', '--project', 'unit', '--coverage')
+    () => bin('vitest', 'run', '--project', 'unit*', '--coverage')
   ]
 ];
 const steps =

@@ -16,6 +16,7 @@ import { endAllIn } from './end-all-in.ts';
  * hold a blank and any letter, and lie in a repository: this one does.
  */
 const { TEST_DIRECTORY = 'troupe-' } = process.env;
+const outside = process.env.TMPDIR;
 const directory = mkdtempSync(join(realpathSync(tmpdir()), TEST_DIRECTORY));
 // Some tests give up their rights, and still need to get here.
 chmodSync(directory, 0o755);
@@ -27,4 +28,8 @@ process.env.TMPDIR = directory;
 // Git must not find that repository, but everything below it.
 process.env.GIT_CEILING_DIRECTORIES = directory;
 
-afterAll(() => endAllIn(directory));
+afterAll(async () => {
+  await endAllIn(directory);
+  if (outside === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = outside;
+});
