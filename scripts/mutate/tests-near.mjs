@@ -7,10 +7,34 @@ const notUnit = /^test\/(e2e|engines|conformance|chaos\/(chaos|everyday))/;
 let importers;
 
 /**
- * The unit tests that import a file, over at most four other files: the
- * nearest first, and no more than can be run in a minute.
+ * The unit tests near a file, no more than can be run in a minute: the tests
+ * that import it, over at most four other files, nearest first. For a file
+ * without a test of its own name, such as a program that tests start by its
+ * path, the tests of its folder come first.
  */
 export function testsNear(root, tracked, path) {
+  const own = path.replace(/\.ts$/, '.test.ts');
+  const ofFolder = tracked.includes(own) ? [] : testsOfFolder(tracked, path);
+  const importing = testsImporting(root, tracked, path);
+  return [...new Set([...ofFolder, ...importing])].slice(0, mostTests);
+}
+
+/** The tests of the nearest folder that has some, below it if necessary. */
+function testsOfFolder(tracked, path) {
+  const tests = tracked.filter(isUnitTest);
+  for (let folder = dirname(path); folder !== '.'; folder = dirname(folder)) {
+    const within = tests.filter((test) => test.startsWith(`${folder}/`));
+    const here = within.filter((test) => dirname(test) === folder);
+    if (within.length > 0) return here.length > 0 ? here : within;
+  }
+  return [];
+}
+
+function isUnitTest(path) {
+  return path.endsWith('.test.ts') && !notUnit.test(path);
+}
+
+function testsImporting(root, tracked, path) {
   importers ??= importersOf(root, tracked);
   const seen = new Set([path]);
   const tests = [];
@@ -25,12 +49,12 @@ export function testsNear(root, tracked, path) {
     );
     tests.push(
       ...ring
-        .filter((file) => file.endsWith('.test.ts') && !notUnit.test(file))
+        .filter(isUnitTest)
         .sort((a, b) => closeness(b, path) - closeness(a, path))
     );
     ring = ring.filter((file) => !file.endsWith('.test.ts'));
   }
-  return tests.slice(0, mostTests);
+  return tests;
 }
 
 /** Leading folders that two paths share. */
