@@ -49,6 +49,8 @@ export function findAgentTree(
     (target.justEnded ? orphanedSession(table, claim?.supervisor) : undefined);
   const inside = new Set<number>();
   for (const entry of table) {
+    // What this process starts is no part of the session that it is in.
+    if (ours.has(entry.pid)) continue;
     const familiar = known.get(entry.pid)?.start === entry.start;
     const sameSession = session !== undefined && entry.session === session;
     const marked = markers.get(entry.pid) === target.directory;
