@@ -59,8 +59,9 @@ const ownSettings = /^(TROUPE|CLAUDE|CODEX|XDG)_|_(API_)?KEY$/;
 /** The exit code, as the entry of the program reports errors. */
 async function codeOf(args: string[]): Promise<number> {
   try {
+    process.exitCode = undefined;
     await createProgram().parseAsync(args, { from: 'user' });
-    return exitCodes.done;
+    return Number(process.exitCode ?? exitCodes.done);
   } catch (error) {
     if (error instanceof Exit) return error.code;
     if (isHelp(error)) return exitCodes.done;
