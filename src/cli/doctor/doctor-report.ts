@@ -56,7 +56,11 @@ function orphanStep(orphans: string[]): string {
   return `Records of workspaces that are gone: ${terminalLine(first)}${more}. Where one was moved, run "troupe record --from OLD_PATH" in its new place; to remove them: troupe clean --orphans`;
 }
 
-export async function printDiagnosis(found: DoctorDocument): Promise<void> {
+export function printDiagnosis(found: DoctorDocument): Promise<void> {
+  return print(diagnosisText(found));
+}
+
+export function diagnosisText(found: DoctorDocument): string {
   const { bold } = colorsFor(process.stdout);
   const plugins = pluginFaults(found);
   const steps = found.next.map(
@@ -69,7 +73,7 @@ export async function printDiagnosis(found: DoctorDocument): Promise<void> {
     ...(plugins.length > 0 ? [faultLines(plugins)] : []),
     [bold('What to do next'), ...steps]
   ];
-  await print(`${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`);
+  return `${sections.map((lines) => lines.join('\n')).join('\n\n')}\n`;
 }
 
 function environmentLines(found: Findings): string[] {

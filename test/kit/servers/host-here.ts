@@ -10,6 +10,7 @@ import { setStarting } from '../../../src/core/runs/start-marks.ts';
 import { ensureDirectory } from '../../../src/core/state/files/directories.ts';
 import { createHost, type Host } from '../../../src/host/host.ts';
 import { termsOf } from '../../../src/host/wiring-orchestrator.ts';
+import type { Engine } from '../../../src/plugin/plugin.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
@@ -23,8 +24,12 @@ export interface HostHere {
 /**
  * A host in this process, with the rehearsal engine alone and a workspace of
  * its own. Both end with the test.
+ * @param plugins more engines, which `engines` of the flags has to name
  */
-export async function hostHere(flags: Flags = {}): Promise<HostHere> {
+export async function hostHere(
+  flags: Flags = {},
+  plugins: Engine[] = []
+): Promise<HostHere> {
   const workspace = createTempWorkspace();
   // The council of the user is below it.
   vi.stubEnv('HOME', workspace.home);
@@ -32,7 +37,8 @@ export async function hostHere(flags: Flags = {}): Promise<HostHere> {
     { workspace: workspace.path, engines: 'rehearsal', ...flags },
     { HOME: workspace.home, PATH: process.env.PATH ?? '' }
   );
-  const host = await createHost(config);
+  const all = [...config.plugins, ...plugins];
+  const host = await createHost({ ...config, plugins: all });
   prepareRecord(host.paths);
   onTestFinished(async () => {
     await host.close();
