@@ -222,3 +222,10 @@ test('the message names at most twelve settings, and counts the rest', async () 
   expect(line).not.toContain('engines.e12.command');
   expect(line).toContain('run: troupe trust');
 });
+
+test('no grant is read or written for a record inside the workspace', () => {
+  const inside = { ...environment, TROUPE_HOME: workspace.path };
+  expect(() => grantsOf(workspace.path, inside)).toThrow(
+    expect.objectContaining({ code: 'config_invalid' })
+  );
+});

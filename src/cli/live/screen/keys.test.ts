@@ -75,3 +75,13 @@ test.each([
   vi.runAllTimers();
   expect(keys).toEqual(expected);
 });
+
+test('each piece of a key gives the next one its whole time', () => {
+  reader.take('\u001b');
+  vi.advanceTimersByTime(40);
+  reader.take('[');
+  vi.advanceTimersByTime(40);
+  reader.take('A');
+  vi.runAllTimers();
+  expect(keys).toEqual(['up']);
+});

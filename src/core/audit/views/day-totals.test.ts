@@ -45,6 +45,46 @@ test('answers of agents are not kept in memory', () => {
   expect(totals.table()).toContain('| Claude | 20000 | 40000.0s |');
 });
 
+test.each([
+  [999, '| Claude | 1000 |'],
+  [1000, '| Claude | 1002 |']
+])('a duplicate is known after %i other ends: %s', (others, row) => {
+  const totals = new DayTotals();
+  totals.selectDay(day);
+  let offset = 0;
+  const take = (record: ReturnType<typeof spawned | typeof finished>) => {
+    offset += 1;
+    totals.take(record, offset);
+  };
+  for (let agent = 0; agent <= others; agent += 1) {
+    take(spawned(`${agent}`));
+    take(finished(`${agent}`));
+  }
+  take(spawned('0'));
+  expect(totals.table()).toContain(row);
+});
+
+test('a day has a row for each engine, and a cost that is not all known says so', () => {
+  const totals = new DayTotals();
+  expect(totals.table()).toContain('| - | 0 | - | - |');
+  totals.selectDay(day);
+  totals.take(spawned('0', '2026-11-20T23:59:59.999Z'), 1);
+  expect(totals.table()).toContain('| - | 0 | - | - |');
+  totals.take(spawned('1'), 2);
+  totals.take(spawned('2'), 3);
+  totals.take({ ...spawned('3'), label: 'Codex' }, 4);
+  totals.take(finished('1'), 5);
+  totals.take({ ...finished('2'), cost_usd: null }, 6);
+  totals.take(finished('unknown'), 7);
+  expect(totals.table().split('\n').slice(2)).toEqual([
+    '| Claude | 2 | 4.0s | $0.5000 (unknown for 1 of 2) |',
+    '| Codex | 1 | 0.0s | unknown |'
+  ]);
+  totals.selectDay('2026-11-22');
+  totals.selectDay(day);
+  expect(totals.table()).toContain('| - | 0 | - | - |');
+});
+
 function heapAfter(gc: () => void): number {
   gc();
   return process.memoryUsage().heapUsed;

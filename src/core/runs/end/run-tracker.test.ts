@@ -1,4 +1,11 @@
-import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -14,7 +21,7 @@ import { createRepositories } from '../../../adapters/git/repositories.ts';
 import type { Engine } from '../../../plugin/plugin.ts';
 import { ChangeTracker } from '../../changes/change-tracker.ts';
 import { RunEvents } from '../run-events.ts';
-import { stopRequestOf } from '../run-files.ts';
+import { noteJournalled, stopRequestOf } from '../run-files.ts';
 import { RunStore } from '../run-store.ts';
 import { setStarting } from '../start-marks.ts';
 import { RunJournal } from './run-journal.ts';
@@ -133,3 +140,21 @@ test.each([
     isClaimed ? 'output_limit' : undefined
   );
 });
+
+test.each([
+  ['this process', processes.self, 1],
+  ['another machine', { pid: 1, start: '', place: 'elsewhere' }, 0]
+])(
+  'a spawn of %s that the journal has lost is recorded again, once: %j',
+  async (_, owner, count) => {
+    const record = recordWith({ engine: 'x', owner });
+    store.create(record, 'x', 'x');
+    noteJournalled(store.directoryOf(record.agent_id));
+    const tracker = trackerOf([]);
+    await tracker.tick();
+    await tracker.tick();
+    const path = log.journal.path;
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    expect(text.match(/"type":"spawned"/g) ?? []).toHaveLength(count);
+  }
+);

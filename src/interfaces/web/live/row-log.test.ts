@@ -62,3 +62,14 @@ test('a reader that has missed too many ends gets everything', () => {
     log.replace([{ id: `${number}` }]);
   expect(log.since(known)).toMatchObject({ isAll: true, gone: [] });
 });
+
+test('a row that comes back is not sent as gone', () => {
+  const revisions = new Revisions();
+  const log = new RowLog(revisions);
+  log.replace([{ id: 'a' }, { id: 'b' }]);
+  const known = revisions.last;
+  log.replace([{ id: 'b' }]);
+  expect(log.since(known)).toMatchObject({ rows: [], gone: ['a'] });
+  log.replace([{ id: 'a' }, { id: 'b' }]);
+  expect(log.since(known)).toMatchObject({ rows: [{ id: 'a' }], gone: [] });
+});
