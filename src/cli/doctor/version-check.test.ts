@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
+import type { CliEngine } from '../../plugin/plugin.ts';
 import {
   type Drift,
+  driftOf,
   driftStep,
   releaseIn,
   versionIn
@@ -100,4 +102,47 @@ test('special characters in a name are matched literally', () => {
   const stdout = 'gtk 3.2\nc++ 1.5.0';
   const { release } = versionIn({ ...answer, stdout }, { command: 'c++' });
   expect(release).toBe('1.5.0');
+});
+
+const flags = ['--one', '--two', '--three', '--four', '--five'];
+const engine: CliEngine = {
+  ...{ kind: 'cli', name: 'x', description: 'x', command: 'x' },
+  args: () => flags,
+  probe: { verified: { oldest: '1.2.0', newest: '1.3.0' } }
+};
+
+const help = (...listed: string[]) => ({
+  ...{ exitCode: 0, stdout: listed.join('\n'), stderr: '', isCut: false }
+});
+
+test.each([
+  [flags, '1.2.5', 'verified', []],
+  [flags, '1.3.1', 'newer than verified (1.3.0)', []],
+  [flags, '1.1.9', 'older than verified (1.2.0)', []],
+  [flags, undefined, 'version unknown', []],
+  [flags.slice(1), '1.2.5', 'flag --one is gone', ['--one']],
+  [flags.slice(2), '1.2.5', 'flags --one, --two are gone', ['--one', '--two']],
+  [flags.slice(3), '1.2.5', 'verified, flags not checked', null]
+])('help with %j of version %s: %s', (listed, release, says, gone) => {
+  expect(driftOf(engine, release, [help(...listed)])).toMatchObject({
+    ...{ says, gone }
+  });
+});
+
+test('flags are not judged by a page of help that is missing, cut or empty', () => {
+  const most = help(...flags.slice(1));
+  const goneIn = (...pages: Parameters<typeof driftOf>[2]) =>
+    driftOf(engine, '1.2.5', pages)?.gone;
+  expect(goneIn(most)).toEqual(['--one']);
+  expect(goneIn(most, undefined)).toBeNull();
+  expect(goneIn(most, help())).toBeNull();
+  expect(goneIn({ ...most, isCut: true })).toBeNull();
+});
+
+test('an engine without help has no flags to judge, and none was tested', () => {
+  const probe = { ...engine.probe, help: [] };
+  expect(driftOf({ ...engine, probe }, '1.2.5', [])).toMatchObject({
+    ...{ says: 'verified', gone: null }
+  });
+  expect(driftOf({ ...engine, probe: {} }, '1.2.5', [])).toBeNull();
 });
