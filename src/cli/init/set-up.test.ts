@@ -178,6 +178,20 @@ describe('flags', () => {
     expect(isThere(extras)).toBe(false);
   });
 
+  test('--access sets the ceiling, also in place of one that is there', async () => {
+    const ceiling = () => JSON.parse(read('troupe.config.json')).maxAccess;
+    await init(['claude'], { yes: true, access: 'read' });
+    expect(ceiling()).toBe('read');
+    await init(['claude'], { yes: true });
+    expect(ceiling()).toBe('read');
+    await init(['claude'], { access: 'full' }, {});
+    expect(ceiling()).toBe('full');
+    expect(asked).not.toContain('access');
+    workspace.write('troupe.config.json', '{}');
+    await init(['claude'], { yes: true, remove: true });
+    expect(read('troupe.config.json')).toBe('{}');
+  });
+
   test('--user is for clients with such settings only', async () => {
     const flags = { yes: true, user: true };
     for (const { name } of clients.filter((one) => !forUser(one)))
