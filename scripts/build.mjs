@@ -117,7 +117,7 @@ try {
     bundle('src/adapters/child-process/reaper.ts', 'reaper.cjs'),
     bundle('src/adapters/child-process/node-supervisor.ts', 'supervisor.cjs'),
     bundle('src/cli/entry/ask-bridge.ts', 'ask-bridge.cjs', {
-      alias: stubs,
+      alias: lazyBuiltins,
       treeshake
     }),
     bundle('src/cli/entry/api-agent.ts', 'api-agent.js', { format: 'esm' }),

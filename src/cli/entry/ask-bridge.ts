@@ -12,36 +12,19 @@
  * starts a new one.
  */
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
 import { thisProcess } from '../../adapters/child-process/process-table.ts';
 import { askFile, askSettingsFile } from '../../core/asks/ask-files.ts';
 import { Asker, type AskSettings } from '../../core/asks/asker.ts';
 import { logProblem } from '../../host/log.ts';
 import { untilLoadable } from '../../interfaces/acp/gemini-sessions.ts';
 import { runAgent } from '../../interfaces/acp/run-agent.ts';
-import { serveEveryRevision } from '../../interfaces/mcp/server/every-revision.ts';
-import { liveUntilDisconnect } from '../../interfaces/mcp/server/lifecycle.ts';
-import {
-  askTools,
-  decidePermission
-} from '../../interfaces/mcp/toolsets/ask.ts';
-import { StdioTransport } from '../../interfaces/mcp/transport/stdio-transport.ts';
+import { AskServer } from '../../interfaces/asking/ask-server.ts';
+import { askTools } from '../../interfaces/asking/ask-tools.ts';
+import { decidePermission } from '../../interfaces/asking/permission-decision.ts';
 import { setUpServer } from '../process/process-setup.ts';
 
-const instructions =
-  'ask_coordinator asks the agent or person that gave you this task, and waits for the answer.';
-
-const inputSchema = z.record(z.string(), z.unknown());
-
-/** A hook without a name of its event, or with one. */
-const hookSchema = z.union([
-  z.object({ toolName: z.string(), toolInput: inputSchema }),
-  z.object({
-    hook_event_name: z.string(),
-    tool_name: z.string(),
-    tool_input: inputSchema
-  })
-]);
+/** How long calls get to settle once the client is gone. */
+const drainMs = 1500;
 
 const stdout = setUpServer(logProblem);
 const directory = process.argv[2] ?? '';
@@ -54,12 +37,15 @@ else if (process.argv[3] === 'acp') void runAcp();
 else serveTools();
 
 function serveTools(): void {
-  const life = liveUntilDisconnect(async () => undefined);
-  const tools = askTools(asker, settings);
-  void serveEveryRevision(
-    { life, instructions, offer: async () => ({ tools }) },
-    new StdioTransport(process.stdin, stdout)
-  );
+  const { stdin } = process;
+  const server = new AskServer(askTools(asker, settings), stdin, stdout);
+  const end = () => {
+    setTimeout(() => process.exit(), drainMs);
+    void server.end().then(() => stdout.write('', () => process.exit()));
+  };
+  for (const event of ['end', 'close', 'error']) stdin.on(event, end);
+  process.stdout.on('error', end);
+  stopped().signal.addEventListener('abort', end);
 }
 
 async function runAcp(): Promise<void> {
@@ -137,16 +123,24 @@ function outputOf(hookEventName: string): object {
 
 /** Undefined when stdin has no hook of a known form. */
 function readHook() {
-  const parsed = hookSchema.safeParse(parsedJson(readFileSync(0, 'utf8')));
-  if (!parsed.success) return undefined;
-  const hook = parsed.data;
-  return 'toolName' in hook
-    ? { tool: hook.toolName, input: hook.toolInput, event: undefined }
-    : {
-        tool: hook.tool_name,
-        input: hook.tool_input,
-        event: hook.hook_event_name
-      };
+  const hook: Record<string, unknown> = Object(
+    parsedJson(readFileSync(0, 'utf8'))
+  );
+  const { toolName, toolInput, hook_event_name: event } = hook;
+  if (isText(toolName) && isObject(toolInput))
+    return { tool: toolName, input: toolInput, event: undefined };
+  const { tool_name, tool_input } = hook;
+  if (isText(event) && isText(tool_name) && isObject(tool_input))
+    return { tool: tool_name, input: tool_input, event };
+  return undefined;
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parsedJson(text: string): unknown {
