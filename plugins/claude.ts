@@ -117,7 +117,8 @@ export default {
   asks: {
     access: ['read', 'write', 'full'],
     edits: ['Write', 'Edit'],
-    reads: tools('read')
+    reads: tools('read'),
+    session: { type: 'system', field: 'session_id' }
   },
   connect,
   interactive,

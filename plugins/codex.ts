@@ -100,7 +100,12 @@ export default {
   failure: codeOfText,
 
   // While it asks, Codex has no sandbox in which it can only read.
-  asks: { access: ['write', 'full'], edits: [], reads: [] },
+  asks: {
+    access: ['write', 'full'],
+    edits: [],
+    reads: [],
+    session: { type: 'thread.started', field: 'thread_id' }
+  },
   connect,
   interactive,
 

@@ -94,7 +94,8 @@ export default {
   asks: {
     access: ['read', 'write', 'full'],
     edits: ['create', 'edit'],
-    reads: ['view', 'grep', 'rg', 'glob']
+    reads: ['view', 'grep', 'rg', 'glob'],
+    session: { type: 'result', field: 'sessionId' }
   },
   connect,
   interactive,

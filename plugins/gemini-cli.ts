@@ -140,7 +140,8 @@ export default {
     access: ['read', 'write', 'full'],
     edits: writing,
     reads: reading,
-    acp: true
+    acp: true,
+    session: { type: 'init', field: 'session_id' }
   },
   connect,
   interactive,

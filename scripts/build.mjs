@@ -120,6 +120,10 @@ try {
       alias: lazyBuiltins,
       treeshake
     }),
+    bundle('src/cli/entry/parked.ts', 'parked.cjs', {
+      alias: lazyBuiltins,
+      treeshake
+    }),
     bundle('src/cli/entry/api-agent.ts', 'api-agent.js', { format: 'esm' }),
     bundle('plugins/rehearsal/rehearsal-agent.ts', 'rehearsal-agent.cjs'),
     bundle('plugins/rehearsal/rehearsal-worker.ts', 'rehearsal-worker.cjs', {

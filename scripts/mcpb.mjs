@@ -18,7 +18,7 @@ const about = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /** The files of `troupe mcp` over stdio; a shell and HTTP need others. */
 const programs = [
   ...['troupe.cjs', 'mcp.cjs', 'api-agent.js', 'gemini-cli-limits.toml'],
-  ...['supervisor.cjs', 'reaper.cjs', 'ask-bridge.cjs'],
+  ...['supervisor.cjs', 'reaper.cjs', 'ask-bridge.cjs', 'parked.cjs'],
   ...['rehearsal-agent.cjs', 'rehearsal-worker.cjs']
 ];
 const folders = ['agents', 'prompts', 'templates'];

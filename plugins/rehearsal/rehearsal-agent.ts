@@ -26,12 +26,49 @@ const script = new Script({
 
 async function perform(): Promise<void> {
   const prompt = readFileSync(0, 'utf8');
-  remember(prompt);
+  const left = leftOff();
+  if (left === undefined) remember(prompt);
   report({ type: 'session', text: session });
-  for (const line of prompt.split('\n')) await script.perform(line);
+  const { lines, done, said } = left ?? {
+    ...{ lines: prompt.split('\n'), done: 0, said: script.said }
+  };
+  if (left) script.said.push(...said);
+  for (const [index, line] of lines.entries()) {
+    if (index < done) continue;
+    noteBefore({ lines, done: index, said: script.said });
+    await script.perform(line);
+  }
   const text = script.answer();
-  const words = [prompt, text].map((part) => part.split(/\s+/).length);
+  const words = [lines.join('\n'), text].map(
+    (part) => part.split(/\s+/).length
+  );
   report({ type: 'done', text, words });
+}
+
+/** How far the script of this run has come. */
+interface Position {
+  lines: string[];
+  /** Lines before the one that is performed now. */
+  done: number;
+  said: string[];
+}
+
+/** Where the script goes on, if this run was parked. */
+function leftOff(): Position | undefined {
+  const path = positionFile();
+  if (!resumed || !path || !existsSync(path)) return undefined;
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+/** Only a run that asks is ever parked. */
+function noteBefore(position: Position): void {
+  const path = bridge && positionFile();
+  if (path) writeFileSync(path, JSON.stringify(position), { mode: 0o600 });
+}
+
+function positionFile(): string | undefined {
+  const directory = process.env.TROUPE_AGENT_DIR;
+  return directory && join(directory, 'position.json');
 }
 
 function report(event: Record<string, unknown>): void {

@@ -37,7 +37,8 @@ export default {
   asks: {
     access: ['read', 'write', 'full'],
     edits: ['Write'],
-    reads: []
+    reads: [],
+    session: { type: 'session', field: 'text' }
   },
   connect: (server, directory, { request }): Connection => {
     const file = join(directory, 'server.json');

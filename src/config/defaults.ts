@@ -33,7 +33,7 @@ export function defaultConfig() {
       heartbeatSeconds: 60,
       keepFailedPane: false
     },
-    asks: { allow: [], deny: [] },
+    asks: { allow: [], deny: [], parkAfter: 540 },
     http: {
       sessions: 32,
       idleMinutes: 30,

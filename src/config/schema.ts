@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { mostAskSeconds } from '../core/asks/ask.ts';
 import { lazy } from '../core/lazy.ts';
 import { councilSchema } from './council.ts';
 import { defaultConfig } from './defaults.ts';
@@ -125,6 +126,7 @@ const onEndSchema = lazy(() => {
 
 /** The configuration's `asks`. */
 const asksSchema = lazy(() => {
+  const defaults = defaultConfig().asks;
   const filled = z.string().min(1);
 
   const askRule = z
@@ -160,9 +162,17 @@ const asksSchema = lazy(() => {
       deny: z
         .array(askRule)
         .default([])
-        .describe('Permissions that are refused. They override `allow`.')
+        .describe('Permissions that are refused. They override `allow`.'),
+      parkAfter: z
+        .number()
+        .min(0)
+        .max(mostAskSeconds)
+        .default(defaults.parkAfter)
+        .describe(
+          'Seconds after which an agent that waits for an answer is ended, to go on in its session once that comes. Not where an ask has less than 1.25 times as long. 0: never.'
+        )
     })
-    .describe('Answers permissions that agents ask for, without a person.');
+    .describe('Permissions and questions that agents ask for.');
 });
 
 /** The configuration file. Every key is optional. */

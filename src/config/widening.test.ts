@@ -72,6 +72,7 @@ const neverWide = [
   'squad.executionMode',
   'squad.sequentialDelayMs',
   'asks.deny',
+  'asks.parkAfter',
   'council.scope',
   'orchestrator.backend',
   'orchestrator.engine',

@@ -144,9 +144,16 @@ export function askPartsOf(config: Config): AskParts {
       command: process.execPath,
       args: [join(distDirectory(), 'ask-bridge.cjs')]
     },
+    parked: {
+      command: process.execPath,
+      args: [join(distDirectory(), 'parked.cjs')]
+    },
     tools: ['ask_coordinator'],
     get rules() {
       return config.asks;
+    },
+    get parkAfterSeconds() {
+      return config.asks.parkAfter;
     }
   };
 }

@@ -176,6 +176,12 @@ export interface CliEngine extends EngineBasics {
      * `stream-json`.
      */
     acp?: true;
+    /**
+     * The line of stdout that names the session: its `type`, and its field with
+     * the id. Then a run that waits for long may be ended, and goes on in its
+     * session: with `sessionId`, `args` take the answer from stdin.
+     */
+    session?: { type: string; field: string };
   };
   /** A worker without it runs in the background. */
   interactive?: Interactive;

@@ -96,7 +96,11 @@ export function supervisorArguments(
     process.umask().toString(8).padStart(3, '0'),
     process.execPath,
     reaper,
-    outputRoute({ ...request, path: request.environment.PATH }),
+    outputRoute({
+      ...request,
+      ...request.runs,
+      path: request.environment.PATH
+    }),
     request.command,
     ...request.args
   ];

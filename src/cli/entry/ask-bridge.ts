@@ -11,7 +11,9 @@
  * speaks the Agent Client Protocol, with the prompt from stdin. An empty session
  * starts a new one.
  */
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { thisProcess } from '../../adapters/child-process/process-table.ts';
 import { askFile, askSettingsFile } from '../../core/asks/ask-files.ts';
 import { Asker, type AskSettings } from '../../core/asks/asker.ts';
@@ -23,6 +25,9 @@ import { askTools } from '../../interfaces/asking/ask-tools.ts';
 import { decidePermission } from '../../interfaces/asking/permission-decision.ts';
 import { setUpServer } from '../process/process-setup.ts';
 
+/** How often a hook looks whether its program is there. */
+const parentMs = 200;
+
 /** How long calls get to settle once the client is gone. */
 const drainMs = 1500;
 
@@ -31,10 +36,25 @@ const directory = process.argv[2] ?? '';
 const settings: AskSettings = JSON.parse(
   readFileSync(askFile(directory, askSettingsFile), 'utf8')
 );
-const asker = new Asker({ directory, settings, self: thisProcess() });
+const asker = new Asker({
+  ...{ directory, settings, startParking },
+  self: thisProcess()
+});
 if (process.argv[3] === 'hook') void answerHook();
 else if (process.argv[3] === 'acp') void runAcp();
 else serveTools();
+
+/** In a session of its own, as it ends the program that started this one. */
+function startParking(): void {
+  const reaper = join(import.meta.dirname, 'reaper.cjs');
+  const args = [reaper, directory, 'park'];
+  const child = spawn(process.execPath, args, {
+    detached: true,
+    stdio: 'ignore'
+  });
+  child.on('error', () => undefined);
+  child.unref();
+}
 
 function serveTools(): void {
   const { stdin } = process;
@@ -80,6 +100,7 @@ async function runAcp(): Promise<void> {
 /** Every path prints a decision: a program may take silence for consent. */
 async function answerHook(): Promise<void> {
   const { signal } = stopped();
+  endWithParent();
   const hook = readHook();
   const decision = hook
     ? await decidePermission(
@@ -102,6 +123,14 @@ async function answerHook(): Promise<void> {
   }
   if (hook && (hook.event === undefined || isAllowed)) process.exit(0);
   process.stderr.write(String(decision.message), () => process.exit(2));
+}
+
+/** A hook of a parked run gives no answer, and outlives SIGTERM. */
+function endWithParent(): void {
+  const parent = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== parent) process.exit(1);
+  }, parentMs).unref();
 }
 
 /** Aborted when this process is asked to end. */

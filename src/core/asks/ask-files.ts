@@ -95,7 +95,7 @@ export function askStamp(directory: string): number {
 }
 
 /** `3` of `1a2b3c4d-3`; empty for text of another form. */
-function numberIn(id: string): string {
+export function numberIn(id: string): string {
   return /^[0-9a-f]{8}-([1-9]\d{0,8})$/.exec(id)?.[1] ?? '';
 }
 

@@ -157,3 +157,8 @@ export function waitedMs({ asked_at }: Ask, { at }: AskAnswer): number {
 export function describeAnswerer({ by, who }: AskAnswer): string {
   return who === undefined ? by : `${by} (${who})`;
 }
+
+/** The decision of an ask that ends without an answer. */
+export function refusal(kind: Ask['kind']): AskAnswer['decision'] {
+  return kind === 'permission' ? 'deny' : null;
+}

@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Access } from '../../plugin/plugin.ts';
 import type { ProcessIdentity } from '../processes/process-identity.ts';
-import type { Ask, AskAnswer, Subject } from './ask.ts';
+import { type Ask, type AskAnswer, refusal, type Subject } from './ask.ts';
 import { answerTo, createAsk, decide } from './ask-files.ts';
 import { type AskRules, ruleFor } from './ask-rules.ts';
+import { isHeld, mayDeliver, offerCall, takeDue } from './parking.ts';
 
 /** What the bridge of a run needs; written into its folder before the start. */
 export interface AskSettings {
@@ -18,6 +19,8 @@ export interface AskSettings {
   edits: string[];
   reads: string[];
   rules: AskRules;
+  /** Seconds until a run is parked that waits; absent: it never is. */
+  parkAfterSeconds?: number;
 }
 
 /** What an agent asks for. */
@@ -28,6 +31,8 @@ export interface AskRequest {
   options?: string[] | undefined;
   reason?: string | undefined;
   needs: Ask['needs'];
+  /** The whole call, as `callText` has it. */
+  call: string;
 }
 
 interface AskerParts {
@@ -36,12 +41,17 @@ interface AskerParts {
   settings: AskSettings;
   /** This process, whose end leaves an ask without a reader. */
   self: ProcessIdentity;
+  /** Starts the process that parks the run. It may decide not to. */
+  startParking: () => void;
 }
 
 /** The pause between two looks for an answer. */
 const pollMs = 50;
 /** The interval of `onWaiting`, which keeps a client from giving up. */
 const waitingMs = 5000;
+/** The pause before a run is tried to be parked again; doubled each time. */
+const parkAgainMs = 15_000;
+const mostParkAgainMs = 3_600_000;
 
 /** Asks for a running agent, and waits for the one answer. */
 export class Asker {
@@ -63,9 +73,12 @@ export class Asker {
     onWaiting: (seconds: number) => void = () => undefined
   ): Promise<AskAnswer> {
     const { directory, settings, self } = this.#with;
-    const { agentId, seconds } = settings;
+    const { agentId, seconds, parkAfterSeconds } = settings;
+    const { kind, tool, subject, options, reason, needs, call } = request;
+    const canPark = parkAfterSeconds !== undefined;
+    const given = canPark ? takeDue(directory, agentId, call) : undefined;
+    if (given) return given;
     const began = performance.now();
-    const { kind, tool, subject, options, reason, needs } = request;
     const now = Date.now();
     const ask = createAsk(directory, {
       agent_id: agentId,
@@ -79,26 +92,47 @@ export class Asker {
     const rule = ruleFor(ask, settings);
     if (rule)
       decide(directory, ask, { decision: rule, text: null, by: 'rule' });
-    for (let told = began; ; ) {
+    const tryToPark = canPark
+      ? this.#parking(ask, call, began + 1000 * parkAfterSeconds)
+      : () => undefined;
+    for (let reported = began; ; ) {
       const answer = answerTo(directory, ask);
-      if (answer) return answer;
+      if (answer && (!canPark || mayDeliver(directory, ask))) return answer;
       const passed = performance.now();
       const isOver = passed - began >= 1000 * seconds;
-      if (isOver || signal.aborted) {
+      // While it is held, the parked run decides, and this process ends.
+      const isOurs = !answer && !(canPark && isHeld(directory, ask));
+      if (isOurs && (isOver || signal.aborted)) {
         const by = isOver ? 'timeout' : 'asker_gone';
         decide(directory, ask, { decision: refusal(kind), text: null, by });
         continue;
       }
-      if (passed - told >= waitingMs) {
-        told = passed;
+      if (passed - reported >= waitingMs) {
+        reported = passed;
         onWaiting(Math.round((passed - began) / 1000));
       }
+      tryToPark(passed);
       await delay(pollMs);
     }
   }
-}
 
-/** The decision of an ask that ends without an answer. */
-export function refusal(kind: Ask['kind']): AskAnswer['decision'] {
-  return kind === 'permission' ? 'deny' : null;
+  /**
+   * Offers to park the run from a time on, and tries it again: another ask may
+   * be younger, or the process that parks may have been killed.
+   */
+  #parking(ask: Ask, call: string, from: number): (now: number) => void {
+    const { directory, startParking } = this.#with;
+    let [next, pauseMs] = [from, parkAgainMs];
+    return (now) => {
+      if (now < next) return;
+      next = now + pauseMs;
+      pauseMs = Math.min(2 * pauseMs, mostParkAgainMs);
+      try {
+        offerCall(directory, ask, call);
+        startParking();
+      } catch {
+        // The disk is full, or no process can be started: the run goes on.
+      }
+    };
+  }
 }

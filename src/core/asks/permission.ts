@@ -2,6 +2,7 @@ import { isAbsolute, resolve } from 'node:path';
 import { isInside, realPathOf } from '../paths/troupe-home.ts';
 import type { Subject } from './ask.ts';
 import type { AskRequest } from './asker.ts';
+import { callText } from './parking.ts';
 
 /** Fields of a tool's input that name a file. */
 const pathFields = ['file_path', 'notebook_path', 'path'];
@@ -27,7 +28,8 @@ export function permissionOf(
     tool,
     subject,
     reason: typeof description === 'string' ? description : undefined,
-    needs: isEdit ? 'write' : 'full'
+    needs: isEdit ? 'write' : 'full',
+    call: callText(tool, input)
   };
 }
 

@@ -168,7 +168,8 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
             .looseObject({
               access: z.array(z.enum(['read', 'write', 'full'])).min(1),
               edits: z.array(filled),
-              reads: z.array(filled)
+              reads: z.array(filled),
+              session: z.looseObject({ type: filled, field: filled }).optional()
             })
             .optional(),
           interactive: z

@@ -18,6 +18,8 @@ export interface LaunchRequest {
    * run has an open one. 0 for a run that does not ask.
    */
   askSeconds?: number;
+  /** The program whose output it is, if `command` is a shell that runs it. */
+  runs?: { command: string; args: string[] };
   /** Whether plain stdout is the answer, or events; undefined for neither. */
   isPlain?: boolean;
   /**

@@ -13,7 +13,7 @@ import { childEnvironment } from '../engines/environment.ts';
 import { LineReader } from '../state/files/line-reader.ts';
 import { sizeOf } from '../state/files/text-file.ts';
 import { withTimeout } from '../timing.ts';
-import type { Processes } from './ports.ts';
+import type { LaunchRequest, Processes } from './ports.ts';
 import type { RunRecord } from './run.ts';
 import { parseJson } from './run-files.ts';
 
@@ -29,6 +29,7 @@ export interface Program {
   environment: Record<string, string>;
   isPlain: boolean;
   sharedEngine?: string;
+  runs?: NonNullable<LaunchRequest['runs']>;
 }
 
 /** The supervisor waits longer, because an API agent reports silence better. */

@@ -1,5 +1,6 @@
 import { isUnanswered } from '../../core/asks/ask.ts';
 import type { Asker } from '../../core/asks/asker.ts';
+import { callText } from '../../core/asks/parking.ts';
 import {
   decidePermission,
   mostChars,
@@ -110,7 +111,8 @@ export function askTools(asker: Asker, place: Place): AskTool[] {
               subject: { question },
               options,
               reason: context || undefined,
-              needs: 'write'
+              needs: 'write',
+              call: callText('ask_coordinator', { question, options })
             },
             signal,
             signsOfLife(progress, seconds)

@@ -9,6 +9,7 @@ import {
   type AskAnswer,
   describeAnswerer,
   isUnanswered,
+  refusal,
   waitedMs
 } from '../ask.ts';
 import {
@@ -20,7 +21,7 @@ import {
   asksIn,
   decide
 } from '../ask-files.ts';
-import { refusal } from '../asker.ts';
+import { isHeld } from '../parking.ts';
 import { type Answerer, checkAuthority } from './authority.ts';
 
 interface AsksDependencies {
@@ -101,7 +102,7 @@ export class Asks {
     for (const { ask, answer } of this.#read(record)) {
       const by = answer
         ? undefined
-        : processes.liveness(ask.bridge) === 'dead'
+        : processes.liveness(ask.bridge) === 'dead' && !isHeld(directory, ask)
           ? 'asker_gone'
           : Date.now() - Date.parse(ask.expires_at) > overdueMs
             ? 'timeout'

@@ -1,4 +1,5 @@
 import type { CliEngine, Failure, Reply } from '../../../plugin/plugin.ts';
+import { resumedType } from '../../asks/parking.ts';
 import { EngineFault, wordsOf } from '../../engines/failures.ts';
 
 /** The part of an engine that reads its output. */
@@ -21,6 +22,8 @@ export class EventReducer {
   #fault: Failure | undefined;
   #latest: 'text' | 'progress' = 'progress';
   #ignoresErrors = false;
+  /** Whether the output is of several programs, one after the other. */
+  #isResumed = false;
 
   constructor(engine: Readable) {
     this.#engine = engine;
@@ -42,9 +45,10 @@ export class EventReducer {
     const event = parse(line);
     if (event === undefined) this.#keepStray(line);
     if (event === undefined || !this.#engine.read) return;
+    if (isResumption(event)) this.#resume();
     const before = this.reply;
     try {
-      this.reply = this.#engine.read(before, event);
+      this.reply = this.#whole(this.#engine.read(before, event));
       this.#countStreak(before.retrying);
       this.#noteLatest(before);
     } catch (error) {
@@ -72,6 +76,20 @@ export class EventReducer {
     } catch {
       this.#ignoresErrors = true;
     }
+  }
+
+  /** The end of a program whose run was parked says nothing about the run. */
+  #resume(): void {
+    this.#isResumed = true;
+    const { failure, retrying, ...rest } = this.reply;
+    this.reply = this.#whole({ ...rest, text: '', finished: false });
+  }
+
+  /** What one of several programs has used is not what the run has. */
+  #whole(reply: Reply): Reply {
+    if (!this.#isResumed) return reply;
+    const { usage, usageScope, costUsd, ...rest } = reply;
+    return rest;
   }
 
   #noteLatest({ text, progress }: Reply): void {
@@ -109,4 +127,8 @@ function parse(line: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+function isResumption(event: unknown): boolean {
+  return Object(event).type === resumedType;
 }

@@ -19,6 +19,7 @@ import { writeNew } from '../../state/files/atomic-file.ts';
 import type { Program } from '../program.ts';
 import type { RunRecord } from '../run.ts';
 import type { Command } from '../spawn-request.ts';
+import { canPark, parkable } from './parking-shell.ts';
 
 /** What runs that ask are started with. */
 export interface AskParts {
@@ -27,6 +28,10 @@ export interface AskParts {
   /** The tools of that program that a model may call. */
   tools: string[];
   rules: AskRules;
+  /** The program that takes the place of one that waits for long. */
+  parked: Command;
+  /** Seconds after which it does so; 0 for never. */
+  parkAfterSeconds: number;
 }
 
 /** A bridge refuses an ask before its caller gives up. */
@@ -42,10 +47,12 @@ export function connectAsks(
   request: EngineRequest,
   record: RunRecord,
   directory: string,
-  { bridge, tools, rules, workspace }: AskParts & { workspace: string }
+  parts: AskParts & { workspace: string }
 ): Program {
   if (record.ask === undefined || !canConnect(engine)) return program;
+  const { bridge, tools, rules, workspace, parkAfterSeconds } = parts;
   const seconds = record.ask_timeout_seconds ?? defaultAskSeconds;
+  const isParkable = canPark(engine, seconds, parkAfterSeconds);
   const settings: AskSettings = {
     agentId: record.agent_id,
     engine: record.engine,
@@ -55,7 +62,8 @@ export function connectAsks(
     workspace,
     edits: engine.asks?.edits ?? [],
     reads: engine.asks?.reads ?? [],
-    rules
+    rules,
+    ...(isParkable ? { parkAfterSeconds } : {})
   };
   createAskFolder(directory);
   writeNew(askFile(directory, askSettingsFile), JSON.stringify(settings));
@@ -73,21 +81,25 @@ export function connectAsks(
     inTerminal: false,
     environment
   });
-  const args = [...connection.args, ...program.args];
-  const session = request.sessionId ?? '';
-  return {
-    ...program,
-    ...(engine.asks?.acp
-      ? {
-          command: bridge.command,
-          args: [
-            ...[...bridge.args, directory, 'acp', session],
-            ...[program.command, ...args]
-          ]
-        }
-      : { args }),
-    environment: { ...program.environment, ...connection.env }
+  const connect = (own: string[], session: string): Program => {
+    const args = [...connection.args, ...own];
+    return {
+      ...program,
+      ...(engine.asks?.acp
+        ? {
+            command: bridge.command,
+            args: [
+              ...[...bridge.args, directory, 'acp', session],
+              ...[program.command, ...args]
+            ]
+          }
+        : { args }),
+      environment: { ...program.environment, ...connection.env }
+    };
   };
+  return isParkable
+    ? parkable(program, engine, request, directory, parts.parked, connect)
+    : connect(program.args, request.sessionId ?? '');
 }
 
 /**
