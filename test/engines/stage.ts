@@ -30,6 +30,8 @@ export interface StageOptions {
   flags?: string[];
   /** Of its engine, in addition to the address. */
   settings?: object;
+  /** The seconds of `asks.parkAfter`. */
+  parkAfter?: number;
   /** Leaves HOME empty. */
   unfurnished?: boolean;
 }
@@ -165,7 +167,10 @@ export async function createStage(
   if (!options.unfurnished) furnishHome(workspace.home, [cli]);
   if (!options.unconfigured) {
     const baseUrl = options.baseUrl ?? model.url;
-    configure(workspace, { [cli.name]: { baseUrl, ...options.settings } });
+    const { parkAfter } = options;
+    const engines = { [cli.name]: { baseUrl, ...options.settings } };
+    const asks = parkAfter === undefined ? {} : { asks: { parkAfter } };
+    configure(workspace, engines, asks);
   }
   const stage = new Stage(cli, workspace, model, options);
   onTestFinished(() => stage.remove());
@@ -191,9 +196,14 @@ export async function inTheMiddleOfATool(
   return { stage, id };
 }
 
-/** Writes the `engines` of a troupe.config.json. */
-export function configure(workspace: TempWorkspace, engines: object): void {
-  workspace.write('troupe.config.json', JSON.stringify({ engines }));
+/** Writes the `engines` of a troupe.config.json, and other settings. */
+export function configure(
+  workspace: TempWorkspace,
+  engines: object,
+  more: object = {}
+): void {
+  const settings = { engines, ...more };
+  workspace.write('troupe.config.json', JSON.stringify(settings));
 }
 
 function startedId({ data, text }: { data: object; text: string }): string {

@@ -19,67 +19,102 @@ interface EndTimes {
 const defaultTimes: EndTimes = { graceMs: 3000, restMs: 500, mostMs: 10_000 };
 const pollMs = 50;
 
+type Programs = Map<number, ProcessEntry>;
+
+/**
+ * The program of a run, which a shell below its supervisor runs. Empty when
+ * there is none, or no supervisor.
+ */
+export async function programOf(directory: string): Promise<Programs> {
+  const { children } = await partsOf(directory, new Map());
+  return new Map(children.map((one) => [one.pid, one]));
+}
+
 /**
  * Ends the program of a run, and all that it started: TERM for the program
  * alone, which may close its session, and then for what it leaves; KILL for
  * what remains. Each process gets one TERM. Spared are the supervisor, the
  * shell that runs the program, what that shell runs next, and agents that the
  * program started.
- * @param spared the process that has taken the program's place already
+ * @returns whether the program was still there
  */
 export async function endProgram(
   directory: string,
-  spared: number | undefined,
+  programs: Programs,
   given: Partial<EndTimes> = {}
-): Promise<void> {
+): Promise<boolean> {
   const { graceMs, restMs, mostMs } = { ...defaultTimes, ...given };
   const began = performance.now();
   const known = new Map<number, ProcessEntry>();
   const terminated = new Set<number>();
   const tmux = new SharedTmux(directory);
-  const target = { directory, place: thisNamespace() };
-  let programs: Set<number> | undefined;
+  let wasThere: boolean | undefined;
   let endedAt: number | undefined;
   for (;;) {
-    const claim = claimOf(directory, target.place);
-    const snapshot = await nextSnapshot();
-    const tree = findAgentTree(target, claim, known, snapshot);
-    const [supervisor] = tree.spared;
-    const isShell = ({ parent }: ProcessEntry) => parent === supervisor;
-    const shells = new Set(tree.members.filter(isShell).map(({ pid }) => pid));
-    const children = tree.members.filter(({ parent }) => shells.has(parent));
-    programs ??= new Set(
-      children.map(({ pid }) => pid).filter((pid) => pid !== spared)
-    );
-    // The shell has ended the wait for the program, and runs another one.
-    const next = new Set(
-      children.map(({ pid }) => pid).filter((pid) => !programs?.has(pid))
-    );
-    const isSpared = ({ pid, parent }: ProcessEntry) =>
-      shells.has(pid) || next.has(pid) || next.has(parent);
+    const parts = await partsOf(directory, known);
     const members = await tmux.without(
-      tree.members.filter((one) => !isSpared(one)),
-      snapshot.entries
+      parts.members.filter((one) => !isSpared(one, parts, programs)),
+      parts.entries
     );
-    if (members.length === 0) return;
-    for (const member of members) known.set(member.pid, member);
+    const alive = members.filter((one) => isOneOf(one, programs));
+    wasThere ??= alive.length > 0;
     const now = performance.now();
-    const alive = members.filter(({ pid }) => programs?.has(pid));
+    if (members.length === 0 || now - began > mostMs) return wasThere;
+    for (const member of members) known.set(member.pid, member);
     if (alive.length === 0) endedAt ??= now;
-    const isLate =
-      now - began > graceMs ||
-      (endedAt !== undefined && now - endedAt > restMs);
     for (const { pid } of endedAt === undefined ? alive : members)
       if (!terminated.has(pid)) {
         terminated.add(pid);
         signal(pid, 'SIGTERM');
-        // A stopped process gets no signal.
+        // A stopped process handles no signal.
         signal(pid, 'SIGCONT');
       }
+    const isLate =
+      now - began > graceMs ||
+      (endedAt !== undefined && now - endedAt > restMs);
     if (isLate) for (const { pid } of members) signal(pid, 'SIGKILL');
-    if (now - began > mostMs) return;
     await delay(pollMs);
   }
+}
+
+interface Parts {
+  entries: ProcessEntry[];
+  members: ProcessEntry[];
+  /** The shell below the supervisor, and what it runs. */
+  shells: Set<number>;
+  children: ProcessEntry[];
+}
+
+async function partsOf(directory: string, known: Programs): Promise<Parts> {
+  const target = { directory, place: thisNamespace() };
+  const claim = claimOf(directory, target.place);
+  const snapshot = await nextSnapshot();
+  const { entries } = snapshot;
+  const tree = findAgentTree(target, claim, known, snapshot);
+  const [supervisor] = tree.spared;
+  // Without it, the run is over, and its server ends what is left.
+  const members = supervisor === undefined ? [] : tree.members;
+  const shells = new Set(
+    members.filter(({ parent }) => parent === supervisor).map(({ pid }) => pid)
+  );
+  const children = members.filter(({ parent }) => shells.has(parent));
+  return { entries, members, shells, children };
+}
+
+/** The shell, and the process that takes the place of the program. */
+function isSpared(
+  { pid, parent }: ProcessEntry,
+  { shells, children }: Parts,
+  programs: Programs
+): boolean {
+  const next = children.filter((one) => !isOneOf(one, programs));
+  return (
+    shells.has(pid) || next.some((one) => one.pid === pid || one.pid === parent)
+  );
+}
+
+function isOneOf({ pid, start }: ProcessEntry, programs: Programs): boolean {
+  return programs.get(pid)?.start === start;
 }
 
 function signal(pid: number, name: 'SIGTERM' | 'SIGKILL' | 'SIGCONT'): void {

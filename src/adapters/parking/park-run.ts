@@ -16,7 +16,7 @@ import { hasExited, stopRequestOf } from '../../core/runs/run-files.ts';
 import { LineReader } from '../../core/state/files/line-reader.ts';
 import { whileLocked } from '../../core/state/locks/file-lock.ts';
 import { processLiveness } from '../child-process/processes.ts';
-import { endProgram } from './end-program.ts';
+import { endProgram, programOf } from './end-program.ts';
 
 const mostLineBytes = 4 * 1024 * 1024;
 
@@ -33,11 +33,14 @@ export async function parkRun(
 ): Promise<void> {
   const processes = processLiveness();
   await whileLocked(askFile(directory, 'parking'), processes, async () => {
-    if (!parkedOf(directory) && !(await hold(directory, processes.self)))
-      return;
+    const isBegun = parkedOf(directory) !== undefined;
+    const programs = await programOf(directory);
+    if (waiting !== undefined) programs.delete(waiting);
+    if (!isBegun && programs.size === 0) return;
+    if (!isBegun && !(await hold(directory, processes.self))) return;
     if (isCleared(directory)) return;
-    await endProgram(directory, waiting);
-    noteCleared(directory);
+    const wasThere = await endProgram(directory, programs);
+    noteCleared(directory, isBegun || wasThere);
   });
 }
 
@@ -54,11 +57,17 @@ async function hold(
   const { agentId, parkAfterSeconds = 0 }: AskSettings = JSON.parse(
     readFileSync(askFile(directory, askSettingsFile), 'utf8')
   );
-  const asks = holdAll(directory, agentId, 1000 * parkAfterSeconds);
-  if (!asks) return false;
-  const ids = asks.map(({ ask_id: id }) => id);
-  park(directory, { session, asks: ids, parker });
-  return true;
+  try {
+    const asks = holdAll(directory, agentId, 1000 * parkAfterSeconds);
+    if (!asks) return false;
+    const ids = asks.map(({ ask_id: id }) => id);
+    park(directory, { session, asks: ids, parker });
+    return true;
+  } catch (error) {
+    // The disk is full: the bridges go on.
+    release(directory);
+    throw error;
+  }
 }
 
 /** The session of the program: the last one that its output names. */

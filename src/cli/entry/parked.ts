@@ -4,7 +4,12 @@
  * program again in its session. `code` is how the program ended. This process
  * ends with the exit code of the program that it started.
  */
-import { parkedOf, resumeFactsOf } from '../../core/asks/parking.ts';
+import {
+  hadEnded,
+  parkedOf,
+  resumeFactsOf,
+  unpark
+} from '../../core/asks/parking.ts';
 import { untilAnswered, untilCleared } from '../parking/parked-program.ts';
 import { continueProgram } from '../parking/resumed-program.ts';
 
@@ -17,6 +22,11 @@ async function run(): Promise<number> {
   const facts = resumeFactsOf(directory);
   if (!parked || !facts) return Number(code);
   await untilCleared(directory, parked);
+  // The run ends as its program did.
+  if (hadEnded(directory)) {
+    unpark(directory, { ...parked, asks: [] });
+    return Number(code);
+  }
   const asks = await untilAnswered(directory, parked);
   return continueProgram(directory, parked, facts, asks);
 }

@@ -23,7 +23,8 @@ import { answerTo, askFile, askIn, numberIn, openAsksIn } from './ask-files.ts';
  *            moves it away may use it
  * resume     how the program is continued, written before the start
  * parked     the program is to be ended, and its place to be taken
- * cleared    the processes of the program are gone
+ * cleared    the processes of the program are gone; it has text if the program
+ *            had ended by itself
  *
  * A bridge writes `taken` and then looks for `held`; the parker writes `held`
  * and then looks for `taken`. So at least one of them sees the other, and an
@@ -134,8 +135,15 @@ export function park(directory: string, parked: Parked): void {
   createOnce(askFile(directory, parkedFile), JSON.stringify(parked));
 }
 
-export function noteCleared(directory: string): void {
-  createOnce(askFile(directory, clearedFile), '', false);
+/** @param isOurs whether the program was ended, and not by itself */
+export function noteCleared(directory: string, isOurs: boolean): void {
+  const note = isOurs ? '' : 'by itself\n';
+  createOnce(askFile(directory, clearedFile), note, false);
+}
+
+/** Whether the program had ended by itself when it was to be ended. */
+export function hadEnded(directory: string): boolean {
+  return Boolean(readIfExists(askFile(directory, clearedFile)));
 }
 
 export function isCleared(directory: string): boolean {

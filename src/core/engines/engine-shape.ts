@@ -203,6 +203,10 @@ function makeEngine({ callable, word, filled, line, seconds }: Words) {
           path: ['asks'],
           error: 'needs "connect", which gives the agent its server'
         })
+        .refine(({ resumes, asks }) => resumes || !asks?.session, {
+          path: ['asks', 'session'],
+          error: 'needs "resumes", with which a parked run goes on'
+        })
         .refine(({ resumes, takesSessionId }) => resumes || !takesSessionId, {
           path: ['takesSessionId'],
           error: 'needs "resumes": nothing else continues a session'

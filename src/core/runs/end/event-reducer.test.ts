@@ -92,3 +92,22 @@ test('every failure streak is counted, however short it was', () => {
   expect(reducer.streak).toBe(3);
   expect(reducer.reply.retrying?.times).toBe(1);
 });
+
+test('the end of a program whose run was parked is not the end of the run', () => {
+  const reducer = new EventReducer({
+    name: 'x',
+    read: (reply, event) => ({ ...reply, ...Object(event) })
+  });
+  const failure = { code: 'interrupted', message: 'Stopped.' };
+  const first = { finished: true, text: '', failure, denials: ['a'] };
+  reducer.add(JSON.stringify({ ...first, sessionId: 's', costUsd: 1 }));
+  reducer.add('half a li');
+  reducer.add('{"type":"troupe.resumed"}');
+  expect(reducer.reply).toMatchObject({ finished: false, sessionId: 's' });
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+  const second = { finished: true, text: 'Done.', costUsd: 2, usage };
+  reducer.add(JSON.stringify(second));
+  // What both programs have used is not known.
+  const session = { sessionId: 's', denials: ['a'] };
+  expect(reducer.reply).toEqual({ finished: true, text: 'Done.', ...session });
+});

@@ -45,7 +45,10 @@ export class EventReducer {
     const event = parse(line);
     if (event === undefined) this.#keepStray(line);
     if (event === undefined || !this.#engine.read) return;
-    if (isResumption(event)) this.#resume();
+    if (isResumption(event)) {
+      this.#resume();
+      return;
+    }
     const before = this.reply;
     try {
       this.reply = this.#whole(this.#engine.read(before, event));

@@ -10,18 +10,20 @@ import type { Command } from '../spawn-request.ts';
  * its command line, so that a person sees whose it is.
  *
  * A signal ends the shell only after its program, whose exit code it returns.
+ * Its own messages, such as that the program was killed, are dropped.
  */
-const parkingShell = `
+export const parkingShell = `
 node=$1 parked=$2 dir=$3
 shift 3
 over=
 trap over=yes HUP INT QUIT TERM
-"$@"
+exec 3>&2 2>/dev/null
+(exec "$@" 2>&3 3>&-)
 code=$?
 tries=0
 while [ -z "$over" ] && [ -e "$dir/asks/parked" ] && [ "$tries" -lt 5 ]; do
   tries=$((tries + 1))
-  "$node" "$parked" "$dir" "$code" </dev/null
+  (exec "$node" "$parked" "$dir" "$code" </dev/null 2>&3 3>&-)
   code=$?
   [ -e "$dir/asks/parked" ] || tries=0
 done
