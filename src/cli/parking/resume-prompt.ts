@@ -12,7 +12,7 @@ interface Decided {
   call: string | undefined;
 }
 
-/** What the agent is told when its session goes on. */
+/** The prompt with which the session of a parked agent goes on. */
 export function resumePrompt(decided: Decided[]): string {
   return [
     'This session was paused while you waited for an answer. The calls that you waited for have not been made.',
