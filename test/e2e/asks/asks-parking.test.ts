@@ -133,6 +133,19 @@ test('an agent may be parked more than once', async () => {
   expect(said).toContain('allowed one\n(refused two: Denied');
 });
 
+test('a program that does not want to end is gone before its agent is parked, with all it left', async () => {
+  const script = 'ignore-term\nleave-child\nleave-daemon\npermit make';
+  const id = await spawnParked(script);
+  expect(runningIn(id, 'ask-bridge.cjs')).toBeUndefined();
+  const daemons = processesOf(id).filter((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('setInterval')
+  );
+  expect(daemons).toEqual([]);
+  await answer(`${id}-1`, { decision: 'allow' });
+  expect(await resultOf(server, id)).toContain('allowed make');
+  await nothingLeft(id);
+});
+
 test('a parked agent can be canceled, and leaves nothing', async () => {
   const id = await spawnParked('permit make');
   await server.call('cancel_agent', { agent_id: id });
