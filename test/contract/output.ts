@@ -116,8 +116,31 @@ function readChecks(engine: CliEngine, read: Read, all: CliFixture[]): Check[] {
               )
           }
         ]
+      : []),
+    ...(engine.asks?.session && good.length > 0
+      ? [sessionCheck(engine.asks.session, good)]
       : [])
   ];
+}
+
+/** A parked run goes on in the session that this line names. */
+function sessionCheck(
+  { type, field }: { type: string; field: string },
+  fixtures: CliFixture[]
+): Check {
+  const isNamed = (line: string) => {
+    if (!line.startsWith('{')) return false;
+    const event = Object(JSON.parse(line));
+    return event.type === type && typeof event[field] === 'string';
+  };
+  return {
+    title: 'names its session in the line that "asks.session" gives',
+    run: () =>
+      assert.ok(
+        fixtures.some(({ stdout }) => stdout.split('\n').some(isNamed)),
+        `no fixture has a line of type ${type} with the text ${field}`
+      )
+  };
 }
 
 /** The reply as the host folds it. */

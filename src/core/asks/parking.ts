@@ -62,7 +62,7 @@ const parkedFile = 'parked';
 const clearedFile = 'cleared';
 
 export function writeResumeFacts(directory: string, facts: ResumeFacts): void {
-  createOnce(askFile(directory, resumeFile), JSON.stringify(facts));
+  createOnce(askFile(directory, resumeFile), JSON.stringify(facts), false);
 }
 
 export function resumeFactsOf(directory: string): ResumeFacts | undefined {

@@ -1,4 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { processesOf } from '../../kit/agents/probe-agent.ts';
@@ -40,14 +46,26 @@ const fileOf = (id: string, name: string) =>
 
 /** The process of an agent that runs this file of ours. */
 function runningIn(id: string, file: string): number | undefined {
-  return processesOf(id).find((pid) => {
-    try {
-      const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-      return words[1]?.endsWith(`/${file}`);
-    } catch {
-      return false;
-    }
-  });
+  return processesOf(id).find((pid) => wordsOf(pid)[1]?.endsWith(`/${file}`));
+}
+
+/** The command line of a process; empty for one that has ended. */
+function wordsOf(pid: number): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    return [];
+  }
+}
+
+/** The variables by which the processes of an agent are found. */
+function marksOf(pid: number): Record<string, string> {
+  const lines = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
+  return Object.fromEntries(
+    lines
+      .filter((line) => line.startsWith('TROUPE_AGENT_'))
+      .map((line) => line.split('=', 2))
+  );
 }
 
 /** The process that waits in place of a parked program. */
@@ -121,6 +139,42 @@ test('the question of a parked agent gets its answer', async () => {
   expect(await resultOf(server, id)).toContain(
     'Tabs or spaces? tabs (coordinator)'
   );
+});
+
+test('an unfinished line of the ended program does not spoil the next one', async () => {
+  const id = await spawnAsker(server, 'permit make', { ask_timeout: 60 });
+  await until('the ask', () => existsSync(fileOf(id, 'asks/1.json')));
+  appendFileSync(fileOf(id, 'stdout'), '{"type":"prog');
+  await parked(id);
+  await answer(`${id}-1`, { decision: 'allow' });
+  expect(await resultOf(server, id)).toContain('allowed make');
+});
+
+test('an agent with two open asks goes on once both are answered', async () => {
+  const id = await spawnAsker(server, 'permit make', { ask_timeout: 60 });
+  const first = await until('the ask', () => runningIn(id, 'ask-bridge.cjs'));
+  // As a second call of the same program, by its hook.
+  const [, bridge = ''] = wordsOf(first);
+  const hook = spawn(process.execPath, [bridge, fileOf(id, ''), 'hook'], {
+    env: { ...process.env, ...marksOf(first) }
+  });
+  const hasEnded = new Promise((resolve) => hook.on('close', resolve));
+  let said = '';
+  hook.stdout.on('data', (chunk) => {
+    said += chunk;
+  });
+  hook.stdin.end('{"toolName": "Shell", "toolInput": {"command": "test"}}');
+  await parked(id);
+  await hasEnded;
+  expect(said).toBe('');
+  await answer(`${id}-1`, { decision: 'allow' });
+  const waiting = waitingOf(id);
+  const { data: list } = await server.call('list');
+  expect(list.running).toMatchObject([{ id, status: 'asking' }]);
+  await answer(`${id}-2`, { decision: 'deny' });
+  expect(await resultOf(server, id)).toContain('allowed make');
+  expect(waiting).toBeDefined();
+  await nothingLeft(id);
 });
 
 test('an agent may be parked more than once', async () => {
@@ -212,6 +266,24 @@ test('when what waits is killed, another process waits, and has the answer', asy
   await answer(`${id}-1`, { decision: 'allow' });
   expect(await resultOf(server, id)).toContain('allowed make');
   await nothingLeft(id);
+});
+
+test('what a killed process began to park is parked, and has the answer', async () => {
+  configure({ asks: { parkAfter: 1 } });
+  const other = await startServer(workspace);
+  const id = await spawnAsker(other, 'permit make', { ask_timeout: 60 });
+  await until('the ask', () => existsSync(fileOf(id, 'asks/1.json')));
+  // As it leaves them between the mark and the first signal.
+  const parker = { pid: 2 ** 22 + 1, start: '1', place: 'gone' };
+  const mark = { session: id, asks: [`${id}-1`], parker };
+  writeFileSync(fileOf(id, 'asks/1.held'), '');
+  writeFileSync(fileOf(id, 'asks/parked'), JSON.stringify(mark));
+  await answer(`${id}-1`, { decision: 'allow' });
+  // Its bridge keeps the answer, and parks the run.
+  expect(await resultOf(other, id)).toContain('allowed make');
+  expect(eventsOf(id).filter(({ type }) => type === 'session')).toHaveLength(2);
+  await nothingLeft(id);
+  await other.close();
 });
 
 test('an answer at the moment of parking is neither lost nor used twice', async () => {
