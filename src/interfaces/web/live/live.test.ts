@@ -52,6 +52,17 @@ describe('a reader of the board', () => {
     expect(problems).toEqual([]);
   });
 
+  test('gets another stamp when the council has changed', async () => {
+    const { seen, sent } = reader('board');
+    const stamps = () => Object(seen.at(-1)).board.rows[0].stamps;
+    await sent(1);
+    expect(stamps().council).toBe('');
+    await here.host.council.start('claude', 'Which?');
+    live.hurry();
+    await sent(2);
+    expect(stamps().council).toMatch(/^\S+ \d+$/);
+  });
+
   test('is sent nothing when nothing has changed', async () => {
     const { seen, sent } = reader('board');
     await sent(1);
