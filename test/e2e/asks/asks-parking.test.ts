@@ -106,7 +106,7 @@ test('a parked agent does what it is allowed, once, and has one result', async (
   expect(list.running).toMatchObject([{ id, status: 'asking' }]);
   expect(list.asking).toHaveLength(1);
   await answer(`${id}-1`, { decision: 'allow' });
-  // The other call is asked for anew, as the answer was for one of them.
+  // The other call is another ask: the answer was for one of them.
   const second = await until('the second ask', async () => {
     const [ask] = await asksOf(server, [id]);
     return ask?.ask_id === `${id}-2` ? ask : undefined;
