@@ -105,7 +105,7 @@ test('the members of a squad that end together are one line', async () => {
 
 test('two hooks whose agents end together wake the session once', async () => {
   // Long enough for both hooks to be there on a busy machine.
-  const ids = [await spawned('sleep 12'), await spawned('sleep 12')];
+  const ids = await Promise.all([spawned('sleep 12'), spawned('sleep 12')]);
   const hooks = ids.map((agent_id) => hook({ agent_id }).exited);
   for (const id of ids) await has(id, 'waking');
   const all = await Promise.all(hooks);
