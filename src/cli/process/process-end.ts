@@ -6,6 +6,8 @@ import { report } from '../output/output.ts';
 const threadsMs = 2000;
 /** The longest time from the first signal to the exit. */
 const interruptedMs = 4500;
+/** The longest wait for threads after a second signal. */
+const secondMs = 200;
 
 /** Deadline of the exit, by `performance.now()`; undefined before a signal. */
 let endsBy: number | undefined;
@@ -81,17 +83,21 @@ export function catchInterruption(): Interruption {
   const controller = new AbortController();
   let exitCode: number | undefined;
   let last = () => {};
+  let isEnding = false;
   for (const [name, code] of Object.entries(signals))
     process.on(name, () => {
       const end = () => {
+        if (isEnding) return;
+        isEnding = true;
         last();
-        endInterrupted(code);
+        // A file that is being read at this moment blocks no exit.
+        void awaitThreads(secondMs).then(() => endInterrupted(code));
       };
       const wasHungUp = isHungUp;
       isHungUp ||= name === 'SIGHUP';
       // The shell and the kernel may both send a SIGHUP.
       if (wasHungUp && name === 'SIGHUP') return;
-      if (exitCode !== undefined) end();
+      if (exitCode !== undefined) return end();
       exitCode = code;
       endsBy = performance.now() + interruptedMs;
       setTimeout(end, interruptedMs).unref();
