@@ -23,7 +23,7 @@ const all: [RealCli, string][] = [
   [geminiCli, 'read']
 ];
 
-/** A stage whose agents are parked as soon as they wait. */
+/** A stage that parks its agents at once when they wait. */
 async function parkingStage(cli: RealCli): Promise<Stage> {
   const stage = await createStage(cli, { parkAfter: 1 });
   // Copilot keeps its sessions where its user has some already.

@@ -11,6 +11,7 @@ import {
 import { SharedTmux } from './agent-tmux.ts';
 import { findAgentTree, nextSnapshot } from './agent-tree.ts';
 import {
+  isStillThere,
   type ProcessEntry,
   processEntry,
   thisNamespace
@@ -155,12 +156,11 @@ function endNested(
   return killTree(target, undefined, times);
 }
 
-function isStillThere({ pid, start }: ProcessEntry): boolean {
-  const now = processEntry(pid);
-  return now !== undefined && !now.zombie && now.start === start;
-}
-
-function signal(pid: number, name: 'SIGTERM' | 'SIGKILL' | 'SIGCONT'): void {
+/** Signals a process of a snapshot, if it has not ended since. */
+export function signal(
+  pid: number,
+  name: 'SIGTERM' | 'SIGKILL' | 'SIGCONT'
+): void {
   try {
     process.kill(pid, name);
   } catch {

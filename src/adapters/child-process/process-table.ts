@@ -51,6 +51,15 @@ export function processEntry(
   }
 }
 
+/** Whether a process of an earlier look has not ended since. */
+export function isStillThere({
+  pid,
+  start
+}: Pick<ProcessEntry, 'pid' | 'start'>): boolean {
+  const now = processEntry(pid);
+  return now !== undefined && !now.zombie && now.start === start;
+}
+
 /** The environments that processes were started with, where readable. */
 export function processEnvironments(
   pids: number[],

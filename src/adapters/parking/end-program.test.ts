@@ -29,7 +29,7 @@ beforeEach(() => {
 
 const fileOf = (name: string) => join(stage.base, name);
 
-/** An agent whose program is run by a shell, which goes on after its end. */
+/** An agent whose program is run by a shell that outlives it. */
 async function start(program: string): Promise<string> {
   const directory = fileOf('agent');
   mkdirSync(directory, { recursive: true });

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { claimOf } from '../../core/runs/run-files.ts';
 import { SharedTmux } from '../child-process/agent-tmux.ts';
 import { findAgentTree, nextSnapshot } from '../child-process/agent-tree.ts';
+import { signal } from '../child-process/kill-tree.ts';
 import {
   type ProcessEntry,
   thisNamespace
@@ -115,12 +116,4 @@ function isSpared(
 
 function isOneOf({ pid, start }: ProcessEntry, programs: Programs): boolean {
   return programs.get(pid)?.start === start;
-}
-
-function signal(pid: number, name: 'SIGTERM' | 'SIGKILL' | 'SIGCONT'): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It ended between the snapshot and the signal.
-  }
 }

@@ -2,15 +2,11 @@ import { rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import {
-  idOf,
-  type MadeUp,
-  makeUp
-} from '../../../test/kit/agents/made-up-agents.ts';
-import {
-  type HostHere,
-  hireWorker,
-  hostHere
-} from '../../../test/kit/servers/host-here.ts';
+  type AgentHere,
+  agentHere,
+  id
+} from '../../../test/kit/servers/agent-here.ts';
+import { hireWorker } from '../../../test/kit/servers/host-here.ts';
 import { wasRead } from '../../core/runs/run-store.ts';
 import {
   watchedRun,
@@ -18,23 +14,16 @@ import {
 } from '../../interfaces/board/watched-agent.ts';
 import { AgentText } from './agent-text.ts';
 
-const id = idOf(0x11111111);
-
-let here: HostHere;
+let here: AgentHere;
 
 beforeEach(async () => {
-  here = await hostHere();
+  here = await agentHere();
 });
 
-function agent(made: Partial<MadeUp> = {}): string {
-  const all = { agent_id: id, daysAgo: 1, isOpen: true, ...made };
-  return makeUp(here.workspace.record, all);
-}
+const agent: AgentHere['agent'] = (made) => here.agent(made);
 
 async function watched() {
-  const run = await here.host.tracker.run(id);
-  if (!run) throw new Error('There is no such agent.');
-  return watchedRun(here.host, run);
+  return watchedRun(here.host, await here.run());
 }
 
 describe('the text of an agent', () => {
@@ -57,7 +46,7 @@ describe('the text of an agent', () => {
     agent({ outcome: { model: 'm2' }, model: 'm1' });
     expect((await textOf()).text).toContain('model m2,');
     agent({ model: null });
-    here = await hostHere();
+    here = await agentHere();
     agent({ model: null });
     expect((await textOf()).text).toContain('model default,');
   });

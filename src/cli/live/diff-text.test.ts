@@ -2,38 +2,27 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import {
-  idOf,
-  type MadeUp,
-  makeUp
-} from '../../../test/kit/agents/made-up-agents.ts';
-import {
-  type HostHere,
-  hireWorker,
-  hostHere
-} from '../../../test/kit/servers/host-here.ts';
+  type AgentHere,
+  agentHere,
+  id
+} from '../../../test/kit/servers/agent-here.ts';
+import { hireWorker } from '../../../test/kit/servers/host-here.ts';
 import {
   watchedRun,
   watchedWorker
 } from '../../interfaces/board/watched-agent.ts';
 import { DiffText } from './diff-text.ts';
 
-const id = idOf(0x11111111);
-
-let here: HostHere;
+let here: AgentHere;
 
 beforeEach(async () => {
-  here = await hostHere();
+  here = await agentHere();
 });
 
-function agent(made: Partial<MadeUp> = {}): string {
-  const all = { agent_id: id, daysAgo: 1, isOpen: true, ...made };
-  return makeUp(here.workspace.record, all);
-}
+const agent: AgentHere['agent'] = (made) => here.agent(made);
 
 async function watched() {
-  const run = await here.host.tracker.run(id);
-  if (!run) throw new Error('There is no such agent.');
-  return watchedRun(here.host, run);
+  return watchedRun(here.host, await here.run());
 }
 
 describe('the changes of an agent', () => {
@@ -45,7 +34,7 @@ describe('the changes of an agent', () => {
     expect(await diffOf()).toEqual({
       ...{ title, text: 'Its changes are recorded when it ends.' }
     });
-    here = await hostHere();
+    here = await agentHere();
     agent();
     expect(await diffOf()).toEqual({
       ...{ title, text: 'Its changes were not recorded.' }

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { processEntry } from '../../adapters/child-process/process-table.ts';
+import { isStillThere } from '../../adapters/child-process/process-table.ts';
 import { type Ask, type AskAnswer, refusal } from '../../core/asks/ask.ts';
 import {
   agentOfAsk,
@@ -31,18 +31,13 @@ export async function untilCleared(
   let isAlive = true;
   for (let at = performance.now(); !isCleared(directory); ) {
     const isLate = performance.now() - at > clearMs;
-    if (isLate || (isAlive && isGone(parker))) {
+    if (isLate || (isAlive && !isStillThere(parker))) {
       isAlive = false;
       at = performance.now();
       clear(directory);
     }
     await delay(clearPollMs);
   }
-}
-
-function isGone({ pid, start }: Parked['parker']): boolean {
-  const entry = processEntry(pid);
-  return !entry || entry.zombie || entry.start !== start;
 }
 
 /** The process that ended the program was killed: another one completes it. */

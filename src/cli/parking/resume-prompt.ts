@@ -12,7 +12,7 @@ interface Decided {
   call: string | undefined;
 }
 
-/** The prompt with which the session of a parked agent goes on. */
+/** The prompt that continues the session of a parked agent. */
 export function resumePrompt(decided: Decided[]): string {
   return [
     'This session was paused while you waited for an answer. The calls that you waited for have not been made.',

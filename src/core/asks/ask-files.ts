@@ -16,12 +16,16 @@ export const askSettingsFile = 'bridge';
 
 /** Created before the start, so that its time of change is always readable. */
 export function createAskFolder(directory: string): void {
-  ensureDirectory(fileIn(directory, folderName));
+  ensureDirectory(askFolder(directory));
 }
 
-/** A file beside the asks of a run. */
+export function askFolder(directory: string): string {
+  return fileIn(directory, folderName);
+}
+
+/** A file in the folder of a run's asks. */
 export function askFile(directory: string, name: string): string {
-  return fileIn(fileIn(directory, folderName), name);
+  return fileIn(askFolder(directory), name);
 }
 
 /** Writes an ask under the next free number, and returns its id. */

@@ -1,14 +1,21 @@
-import { existsSync, readdirSync, statSync } from 'node:fs';
-import { fileIn } from '../paths/paths.ts';
+import { existsSync, statSync } from 'node:fs';
 import type { ProcessIdentity } from '../processes/process-identity.ts';
 import {
   createOnce,
   readIfExists,
   remove
 } from '../state/files/atomic-file.ts';
+import { namesIn } from '../state/files/directories.ts';
 import { moveIfThere } from '../state/files/move.ts';
 import type { Ask, AskAnswer } from './ask.ts';
-import { answerTo, askFile, askIn, numberIn, openAsksIn } from './ask-files.ts';
+import {
+  answerTo,
+  askFile,
+  askFolder,
+  askIn,
+  numberIn,
+  openAsksIn
+} from './ask-files.ts';
 
 /*
  * A run is parked while its asks wait for long: its program is ended, and a
@@ -126,7 +133,7 @@ export function holdAll(
 
 /** Gives the asks back to their bridges. Only for the holder of the lock. */
 export function release(directory: string): void {
-  for (const name of namesIn(directory))
+  for (const name of namesIn(askFolder(directory)))
     if (name.endsWith('.held')) remove(askFile(directory, name));
 }
 
@@ -169,7 +176,7 @@ export function takeDue(
   agentId: string,
   call: string
 ): AskAnswer | undefined {
-  for (const name of namesIn(directory)) {
+  for (const name of namesIn(askFolder(directory))) {
     const [, n] = /^([1-9]\d{0,8})\.due$/.exec(name) ?? [];
     const ask = n && askIn(directory, agentId, `${agentId}-${n}`);
     if (!ask || callOf(directory, ask) !== call) continue;
@@ -200,7 +207,7 @@ export function callText(tool: string, input: object): string {
 
 /** When an answer was given to a program last, in milliseconds; else 0. */
 function lastTaken(directory: string): number {
-  const times = namesIn(directory)
+  const times = namesIn(askFolder(directory))
     .filter((name) => name.endsWith('.taken'))
     .map((name) => {
       const path = askFile(directory, name);
@@ -215,11 +222,6 @@ function pathOf(
   end: 'call' | 'held' | 'taken' | 'due'
 ): string {
   return askFile(directory, `${numberIn(id)}.${end}`);
-}
-
-function namesIn(directory: string): string[] {
-  const path = fileIn(directory, 'asks');
-  return existsSync(path) ? readdirSync(path) : [];
 }
 
 /** Our own file, so that its fields are not checked one by one. */

@@ -58,7 +58,7 @@ test('an agent with a hold, or without an end, is not removed', () => {
   const held = resident('d', now - 400, { hold: 'unread' });
   const active = resident('e', undefined, { hold: 'at_work' });
   expect(chosen({ olderThanMs: 0 }, [held, active, oldest])).toEqual(['a']);
-  // The one at work is none of those that ended last.
+  // The agent at work does not count among the last that ended.
   expect(chosen({ keep: 1 }, [active, newest, oldest])).toEqual(['a']);
 });
 

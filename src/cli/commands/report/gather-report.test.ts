@@ -1,36 +1,27 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { idOf } from '../../../../test/kit/agents/made-up-agents.ts';
 import {
-  idOf,
-  type MadeUp,
-  makeUp
-} from '../../../../test/kit/agents/made-up-agents.ts';
-import {
-  type HostHere,
-  hostHere
-} from '../../../../test/kit/servers/host-here.ts';
+  type AgentHere,
+  agentHere,
+  id
+} from '../../../../test/kit/servers/agent-here.ts';
 import { gatherReport } from './gather-report.ts';
 
-const id = idOf(0x11111111);
 const [one, two, three] = [idOf(1), idOf(2), idOf(3)];
 const token = `ghp_${'a1B2'.repeat(9)}`;
 
-let here: HostHere;
+let here: AgentHere;
 
 beforeEach(async () => {
-  here = await hostHere();
+  here = await agentHere();
 });
 
-function agent(made: Partial<MadeUp> = {}): string {
-  const all = { agent_id: id, daysAgo: 1, isOpen: true, ...made };
-  return makeUp(here.workspace.record, all);
-}
+const agent: AgentHere['agent'] = (made) => here.agent(made);
 
 async function gathered() {
-  const run = await here.host.tracker.run(id);
-  if (!run) throw new Error('There is no such agent.');
-  return gatherReport(here.host, run);
+  return gatherReport(here.host, await here.run());
 }
 
 describe('the facts of a report', () => {

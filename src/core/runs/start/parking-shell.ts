@@ -7,7 +7,7 @@ import type { Command } from '../spawn-request.ts';
  * Runs a program. When that was ended because its run is parked, the program
  * that waits is run in its place, and that starts the program again. It may end
  * and be started some times, as when it is killed. The name of the folder is in
- * its command line, so that a person sees whose it is.
+ * its command line, which shows a person the agent that it belongs to.
  *
  * A signal ends the shell only after its program, whose exit code it returns.
  * Its own messages, such as that the program was killed, are dropped.

@@ -111,7 +111,7 @@ test('a topic that no reader wants any more has nothing to send', async () => {
   expect(live.since(known)).toBeUndefined();
 });
 
-test('a server whose page starts an agent watches over its agents', () => {
+test('a server whose page starts an agent enforces the limits of its agents', () => {
   const { servers } = here.host.paths;
   expect(existsSync(servers)).toBe(false);
   live.own();
