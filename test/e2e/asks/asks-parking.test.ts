@@ -152,7 +152,10 @@ test('an unfinished line of the ended program does not spoil the next one', asyn
 
 test('an agent with two open asks goes on once both are answered', async () => {
   const id = await spawnAsker(server, 'permit make', { ask_timeout: 60 });
-  const first = await until('the ask', () => runningIn(id, 'ask-bridge.cjs'));
+  await until('the first ask', () => existsSync(fileOf(id, 'asks/1.json')));
+  const first = await until('its bridge', () =>
+    runningIn(id, 'ask-bridge.cjs')
+  );
   // As a second call of the same program, by its hook.
   const [, bridge = ''] = wordsOf(first);
   const hook = spawn(process.execPath, [bridge, fileOf(id, ''), 'hook'], {
