@@ -54,6 +54,22 @@ const treeshake = {
   moduleSideEffects: (id) => !/modelcontextprotocol|[\\/]zod[\\/]/.test(id)
 };
 
+// Creates each of these schemas at its first use: a start needs a third of them.
+const lazySchemas = {
+  name: 'lazy-schemas',
+  transform: (code, id) => {
+    if (!id.endsWith(join('sdk', 'dist', 'esm', 'types.js'))) return null;
+    const statement =
+      /^((?:export )?const \w+Schema = )([\s\S]*?);(?=\n[^\s})])/gm;
+    const later = code.replaceAll(
+      statement,
+      '$1/* @__PURE__ */ lazySchema(() => $2);'
+    );
+    const helper = JSON.stringify(script('lazy', 'schema.mjs'));
+    return `import { lazySchema } from ${helper};\n${later}`;
+  }
+};
+
 const initialize = {
   protocolVersion: '2025-11-25',
   capabilities: {},
@@ -77,7 +93,10 @@ async function bundle(input, file, options = {}) {
     input: join(root, input),
     platform: 'node',
     resolve: { alias: options.alias ?? {} },
-    plugins: [lazyFiles, ...(launched.includes(file) ? [launcherImports] : [])],
+    plugins: [
+      lazyFiles,
+      ...(launched.includes(file) ? [lazySchemas, launcherImports] : [])
+    ],
     ...(options.treeshake ? { treeshake: options.treeshake } : {})
   });
   const { parts } = options;
