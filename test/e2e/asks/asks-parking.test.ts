@@ -7,6 +7,16 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  agentFile,
+  configureParking,
+  nothingLeft,
+  runningIn,
+  spawnParked as spawnAndPark,
+  parked as untilParked,
+  waitingOf,
+  wordsOf
+} from '../../kit/agents/parked-agent.ts';
 import { processesOf } from '../../kit/agents/probe-agent.ts';
 import { until } from '../../kit/judges/until.ts';
 import {
@@ -36,27 +46,11 @@ afterEach(async () => {
   workspace.remove();
 });
 
-function configure(more: object = {}): void {
-  const settings = { engines: { rehearsal: true }, asks: { parkAfter: 0.2 } };
-  workspace.write('.trouperc.json', JSON.stringify({ ...settings, ...more }));
-}
-
-const fileOf = (id: string, name: string) =>
-  join(workspace.record, 'spawns', id, name);
-
-/** The process of an agent that runs this file of ours. */
-function runningIn(id: string, file: string): number | undefined {
-  return processesOf(id).find((pid) => wordsOf(pid)[1]?.endsWith(`/${file}`));
-}
-
-/** The command line of a process; empty for one that has ended. */
-function wordsOf(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  } catch {
-    return [];
-  }
-}
+const configure = (more: object = {}) => configureParking(workspace, more);
+const fileOf = (id: string, name: string) => agentFile(workspace, id, name);
+const parked = (id: string) => untilParked(workspace, id);
+const spawnParked = (script: string, more: object = {}) =>
+  spawnAndPark(workspace, server, script, more);
 
 /** The variables by which the processes of an agent are found. */
 function marksOf(pid: number): Record<string, string> {
@@ -68,30 +62,8 @@ function marksOf(pid: number): Record<string, string> {
   );
 }
 
-/** The process that waits in place of a parked program. */
-const waitingOf = (id: string) => runningIn(id, 'parked.cjs');
-
-/** Waits until the program of an agent is gone, and another process waits. */
-async function parked(id: string): Promise<number> {
-  await until('the end of the program', () =>
-    existsSync(fileOf(id, 'asks/cleared'))
-  );
-  expect(runningIn(id, 'rehearsal-agent.cjs')).toBeUndefined();
-  return until('the process that waits', () => waitingOf(id));
-}
-
-async function spawnParked(script: string, more: object = {}): Promise<string> {
-  const id = await spawnAsker(server, script, { ask_timeout: 60, ...more });
-  await parked(id);
-  return id;
-}
-
 const answer = (ask_id: string, given: object) =>
   server.call('answer_agent', { ask_id, ...given });
-
-async function nothingLeft(id: string): Promise<void> {
-  await until('the end of all processes', () => processesOf(id).length === 0);
-}
 
 const eventsOf = (id: string) =>
   readFileSync(fileOf(id, 'stdout'), 'utf8')
