@@ -100,7 +100,7 @@ export const symptomsOfAgents: Record<string, Provoke> = {
     );
   },
 
-  'The wait finds nobody': async ({ configure, serve }) => {
+  'The wait finds no agent': async ({ configure, serve }) => {
     configure(rehearsed);
     const { data } = await (await serve()).call('wait_for_agents');
     return JSON.stringify(data);

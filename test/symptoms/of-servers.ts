@@ -44,7 +44,7 @@ export const symptomsOfServers: Record<string, Provoke> = {
     return said(await serve(), 'spawn_rehearsal', input);
   },
 
-  'A folder was prepared by somebody': async ({
+  'A folder was prepared by another user': async ({
     configure,
     serve,
     workspace

@@ -1,7 +1,7 @@
 import { counted, dollars, moment } from '../format.mjs';
 import { html } from '../html.mjs';
 
-/** The facts beside an agent. */
+/** The facts shown next to an agent. */
 export function Facts({ row, data }) {
   if (!data) return html`<aside class="facts" aria-label="Facts"></aside>`;
   const { usage, worktree, squad } = data;

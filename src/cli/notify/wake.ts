@@ -32,7 +32,7 @@ type Parts = Pick<Host, 'store' | 'tracker' | 'processes' | 'paths' | 'recent'>;
 /**
  * Waits for the first end of these agents that the client does not learn in
  * another way. It relies on the record alone, so any server may end meanwhile.
- * @param isOver true once nobody is there to be woken
+ * @param isOver true once no session is left to wake
  * @returns the line to show; undefined when there is nothing to report
  */
 export async function waitForWake(

@@ -7,7 +7,7 @@ import { replaceFile } from '../../core/state/files/atomic-file.ts';
  * Opens the address in the user's browser. Does nothing where none can be
  * found; never throws. The arguments of a program can be read by other users,
  * so the browser gets the address in a file that is private to this user.
- * @param door the private file beside which that file is written
+ * @param door a private file; the file with the address is next to it
  */
 export function openBrowser(address: string, door: string): void {
   const opener = openerHere();

@@ -48,7 +48,7 @@ const headersMs = 10_000;
 const requestMs = 30_000;
 /** The longest prompt is a million characters. */
 const bodyBytes = 8 * 1024 * 1024;
-/** The most bytes of a request from somebody who is not signed in. */
+/** The most bytes of a request without a sign-in. */
 const strangerBytes = 4096;
 const maxUnauthenticated = 256;
 const maxAuthenticated = 256;

@@ -194,7 +194,7 @@ export class Asks {
     });
   }
 
-  /** Appends an event once; a mark in the folder tells all processes. */
+  /** Appends an event once: a mark in the folder shows it to all processes. */
   #append(
     directory: string,
     mark: string,

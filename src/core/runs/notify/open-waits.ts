@@ -31,7 +31,7 @@ const prefix = 'wait-';
 /**
  * Writes a file that says that a client waits for agents, for processes that
  * would otherwise report their end to the same client. Never throws: without
- * the file the client is told twice.
+ * the file the client gets two reports.
  * @param directory where the servers of the workspace have their marks
  * @returns a function that removes the file
  */

@@ -19,7 +19,7 @@ export interface ToolContext extends Asker {
   clientName: string;
   /** The client as it is stored in the record of an agent. */
   caller: Caller;
-  /** Ids of the asks that this connection has been told of. */
+  /** Ids of the asks that this connection has received. */
   toldAsks: Set<string>;
   /** Undefined for a client that shows no forms. */
   forms?: FormDoor | undefined;
