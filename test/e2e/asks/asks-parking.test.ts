@@ -152,14 +152,18 @@ test('an agent with two open asks goes on once both are answered', async () => {
   await nothingLeft(id);
 });
 
-test('an agent may be parked more than once', async () => {
-  const id = await spawnParked('permit one\npermit two');
-  await answer(`${id}-1`, { decision: 'allow' });
-  await until('the second ask', () => existsSync(fileOf(id, 'asks/2.json')));
-  await parked(id);
-  await answer(`${id}-2`, { decision: 'deny' });
+test('an agent may be parked again and again', async () => {
+  const numbers = [1, 2, 3, 4, 5, 6];
+  const script = numbers.map((n) => `permit make ${n}`).join('\n');
+  const id = await spawnAsker(server, script, { ask_timeout: 60 });
+  for (const n of numbers) {
+    await until('the ask', () => existsSync(fileOf(id, `asks/${n}.json`)));
+    await parked(id);
+    await answer(`${id}-${n}`, { decision: n === 5 ? 'deny' : 'allow' });
+  }
   const said = await resultOf(server, id);
-  expect(said).toContain('allowed one\n(refused two: Denied');
+  expect(said).toContain('allowed make 4\n(refused make 5: Denied');
+  expect(said).toContain('allowed make 6');
 });
 
 test('a program that does not want to end is gone before its agent is parked, with all it left', async () => {

@@ -78,6 +78,15 @@ test('what is parked is started again when it is killed, and not for ever', asyn
   expect(await ended).toEqual({ code: 137, out, err: '' });
 });
 
+test('a run may be parked any number of times', async () => {
+  writeFileSync(mark, '{"asks":["1"]}');
+  const { ended } = start(
+    'exit 1',
+    'echo x >>times; n=$(wc -l <times); echo "{$n}" >asks/parked; [ "$n" -lt 9 ] || rm asks/parked; exit "$n"'
+  );
+  expect(await ended).toEqual({ code: 9, out: '', err: '' });
+});
+
 test('after a signal, nothing takes the place of the program', async () => {
   const { child, ended } = start(
     ': >asks/parked; : >ready; while [ -e ready ]; do sleep 0.1; done; exit 4'

@@ -5,9 +5,10 @@ import type { Command } from '../spawn-request.ts';
 
 /**
  * Runs a program. When that was ended because its run is parked, the program
- * that waits is run in its place, and that starts the program again. It may end
- * and be started some times, as when it is killed. The name of the folder is in
- * its command line, which shows a person the agent that it belongs to.
+ * that waits is run in its place, and that starts the program again. If it is
+ * killed, it is run again, up to five times for each time the run is parked.
+ * The name of the folder is in its command line, which shows a person the agent
+ * that it belongs to.
  *
  * A signal ends the shell only after its program, whose exit code it returns.
  * Its own messages, such as that the program was killed, are dropped.
@@ -21,11 +22,15 @@ exec 3>&2 2>/dev/null
 (exec "$@" 2>&3 3>&-)
 code=$?
 tries=0
+last=
 while [ -z "$over" ] && [ -e "$dir/asks/parked" ] && [ "$tries" -lt 5 ]; do
+  now=
+  IFS= read -r now <"$dir/asks/parked"
+  [ "$now" = "$last" ] || tries=0
+  last=$now
   tries=$((tries + 1))
   (exec "$node" "$parked" "$dir" "$code" </dev/null 2>&3 3>&-)
   code=$?
-  [ -e "$dir/asks/parked" ] || tries=0
 done
 exit "$code"
 `;
