@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runningIn } from '../../kit/agents/parked-agent.ts';
 import { until } from '../../kit/judges/until.ts';
 import {
   type CommandResult,
@@ -104,10 +105,15 @@ test('the members of a squad that end together are one line', async () => {
 });
 
 test('two hooks whose agents end together wake the session once', async () => {
-  // Long enough for both hooks to be there on a busy machine.
-  const ids = await Promise.all([spawned('sleep 12'), spawned('sleep 12')]);
+  const ids = await Promise.all([spawned('hang'), spawned('hang')]);
   const hooks = ids.map((agent_id) => hook({ agent_id }).exited);
   for (const id of ids) await has(id, 'waking');
+  const programs = await Promise.all(
+    ids.map((id) =>
+      until('the program', () => runningIn(id, 'rehearsal-agent.cjs'))
+    )
+  );
+  for (const pid of programs) process.kill(pid, 'SIGKILL');
   const all = await Promise.all(hooks);
   expect(all.map(({ code }) => code).sort()).toEqual([0, 2]);
   const lines = all.map(({ stderr }) => stderr).filter(Boolean);

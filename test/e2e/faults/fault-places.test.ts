@@ -115,7 +115,7 @@ describe('under a server at work', () => {
     const second = await spawned();
     workspace.write('.agents/notes.md', 'not ours');
     for (const name of ['.agents', 'logs'])
-      rmSync(join(workspace.path, name), { recursive: true });
+      removeWhileUsed(join(workspace.path, name));
     const listed = await server.call('list');
     expect(JSON.stringify(listed.data.running)).toContain(second);
     expect(agentsAlive(workspace)).toContain(second);
