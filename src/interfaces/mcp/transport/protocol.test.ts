@@ -58,7 +58,8 @@ test('an error names a URI of up to 1000 characters', () => {
 test('a list takes no cursor', () => {
   for (const params of [undefined, null, {}, { cursor: undefined }])
     expect(() => refuseCursor(params)).not.toThrow();
-  for (const cursor of ['', '1', 0, null])
+  const deep = JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+  for (const cursor of ['', '1', 0, null, deep])
     expect(() => refuseCursor({ cursor })).toThrow('Unknown cursor');
   expect(() => refuseCursor({ cursor: 'x'.repeat(61) })).toThrow(
     `"${'x'.repeat(60)}…"`

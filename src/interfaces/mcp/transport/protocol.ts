@@ -41,8 +41,11 @@ export function unknownMethod(): ProtocolError {
 export function refuseCursor(params: unknown): void {
   const cursor = Object(params).cursor;
   if (cursor === undefined) return;
+  // Anything else may be nested too deeply to be written as text.
+  const shown =
+    typeof cursor === 'string' ? ` ${JSON.stringify(shortened(cursor))}` : '';
   throw invalidParams(
-    `Unknown cursor ${JSON.stringify(shortened(String(cursor)))}: the list has one page. Ask without a cursor.`
+    `Unknown cursor${shown}: the list has one page. Ask without a cursor.`
   );
 }
 
