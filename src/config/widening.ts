@@ -288,10 +288,32 @@ function onEndWidening(onEnd: unknown): Widening[] {
 }
 
 function asksWidening(asks: unknown): Widening[] {
-  if (!isObject(asks) || !Array.isArray(asks.allow)) return [];
-  if (asks.allow.length === 0) return [];
-  const rules = asks.allow.map((rule) => JSON.stringify(rule)).join(', ');
+  if (!isObject(asks)) return [];
+  const { allow, parkAfter } = asks;
+  const rules = Array.isArray(allow)
+    ? allow.map((rule) => JSON.stringify(rule))
+    : [];
+  // An early end costs another start of each agent that asks.
+  const isEarly =
+    typeof parkAfter === 'number' &&
+    parkAfter > 0 &&
+    parkAfter < defaultConfig().asks.parkAfter;
   return [
-    widening('asks.allow', `allows what matches ${rules}, without asking`)
+    ...(rules.length > 0
+      ? [
+          widening(
+            'asks.allow',
+            `allows what matches ${rules.join(', ')}, without asking`
+          )
+        ]
+      : []),
+    ...(isEarly
+      ? [
+          widening(
+            'asks.parkAfter',
+            `ends agents that wait for an answer for ${parkAfter} s, and starts them again later`
+          )
+        ]
+      : [])
   ];
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { askFile, askSettingsFile } from '../../core/asks/ask-files.ts';
 import type { AskSettings } from '../../core/asks/asker.ts';
@@ -33,12 +33,14 @@ export async function parkRun(
 ): Promise<void> {
   const processes = processLiveness();
   await whileLocked(askFile(directory, 'parking'), processes, async () => {
+    // Read first: the parking may end meanwhile, and the program go on.
+    const wasCleared = isCleared(directory);
     const isBegun = parkedOf(directory) !== undefined;
+    if (isBegun && wasCleared) return;
     const programs = await programOf(directory);
     if (waiting !== undefined) programs.delete(waiting);
     if (!isBegun && programs.size === 0) return;
     if (!isBegun && !(await hold(directory, processes.self))) return;
-    if (isCleared(directory)) return;
     const wasThere = await endProgram(directory, programs);
     noteCleared(directory, isBegun || wasThere);
   });
@@ -57,6 +59,7 @@ async function hold(
   const { agentId, parkAfterSeconds = 0 }: AskSettings = JSON.parse(
     readFileSync(askFile(directory, askSettingsFile), 'utf8')
   );
+  if (isBusy(directory, 500 * parkAfterSeconds)) return false;
   try {
     const asks = holdAll(directory, agentId, 1000 * parkAfterSeconds);
     if (!asks) return false;
@@ -68,6 +71,12 @@ async function hold(
     release(directory);
     throw error;
   }
+}
+
+/** Whether the program has printed something lately: other work goes on. */
+function isBusy(directory: string, quietMs: number): boolean {
+  const { mtimeMs } = statSync(join(directory, 'stdout'));
+  return Math.abs(Date.now() - mtimeMs) < quietMs;
 }
 
 /** The session of the program: the last one that its output names. */

@@ -10,6 +10,7 @@ import {
   decide
 } from '../../core/asks/ask-files.ts';
 import { isCleared, type Parked } from '../../core/asks/parking.ts';
+import { errnoOf } from '../../core/errors.ts';
 
 /** The pause between two looks for the answers. */
 const pollMs = 250;
@@ -75,7 +76,13 @@ function expire(directory: string, ask: Ask): void {
   const refused = { decision: refusal(ask.kind), text: null } as const;
   try {
     decide(directory, ask, { ...refused, by: 'timeout' });
-  } catch {
-    // The disk is full. The next round tries again.
+  } catch (error) {
+    // The next round tries again.
+    if (!isPassing(error)) throw error;
   }
+}
+
+/** Whether a write may be repeated: the disk is full, or its reader is slow. */
+export function isPassing(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EAGAIN'].includes(errnoOf(error) ?? '');
 }

@@ -15,7 +15,7 @@ interface Decided {
 /** The prompt that continues the session of a parked agent. */
 export function resumePrompt(decided: Decided[]): string {
   return [
-    'This session was paused while you waited for an answer. The calls that you waited for have not been made.',
+    'This session was paused while you waited for an answer. The calls that you waited for have not been made. Whatever else was running was ended: check what it left unfinished.',
     ...decided.map(paragraphOf),
     'Then go on with your task.'
   ].join('\n\n');

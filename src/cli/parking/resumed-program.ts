@@ -1,16 +1,17 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   callOf,
   type Parked,
+  parkedOf,
   type ResumeFacts,
   resumedType,
   unpark
 } from '../../core/asks/parking.ts';
 import { errnoOf } from '../../core/errors.ts';
-import type { Answered } from './parked-program.ts';
+import { type Answered, isPassing } from './parked-program.ts';
 import { resumePrompt } from './resume-prompt.ts';
 
 const againMs = 1000;
@@ -34,25 +35,29 @@ export async function continueProgram(
   // An unfinished line of the ended program must not run on.
   await print(`\n${JSON.stringify({ type: resumedType })}\n`);
   await repeated(() => unpark(directory, parked));
-  // From here on, the program decides how the run ends.
+  let child: ChildProcess | undefined;
+  // From here on, the program decides how the run ends. It gets its own signal,
+  // except from the process that parks the run, which sees this one alone.
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(name, () => undefined);
+    process.on(name, () => {
+      if (parkedOf(directory)) child?.kill('SIGTERM');
+    });
   const words = args.map((word) =>
     word.replaceAll(placeholder, parked.session)
   );
   return new Promise((resolve) => {
-    const child = spawn(command, words, {
-      stdio: ['pipe', 'inherit', 'inherit']
-    });
-    child.on('error', (error) => {
+    const stdio = ['pipe', 'inherit', 'inherit'] as const;
+    const program = spawn(command, words, { stdio: [...stdio] });
+    child = program;
+    program.on('error', (error) => {
       process.stderr.write(`troupe: ${error.message}\n`);
       resolve(errnoOf(error) === 'ENOENT' ? 127 : 126);
     });
-    child.on('exit', (code, signal) =>
+    program.on('exit', (code, signal) =>
       resolve(code ?? 128 + (signal ? constants.signals[signal] : 0))
     );
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(prompt);
+    program.stdin?.on('error', () => undefined);
+    program.stdin?.end(prompt);
   });
 }
 
@@ -70,10 +75,7 @@ async function repeated(work: () => void): Promise<void> {
       work();
       return;
     } catch (error) {
-      if (!passing.includes(errnoOf(error) ?? '')) throw error;
+      if (!isPassing(error)) throw error;
       await delay(againMs);
     }
 }
-
-/** A full disk, and a reader that is slow. */
-const passing = ['ENOSPC', 'EDQUOT', 'EAGAIN'];

@@ -131,10 +131,14 @@ export function holdAll(
   return undefined;
 }
 
-/** Gives the asks back to their bridges. Only for the holder of the lock. */
+/**
+ * Gives the asks back to their bridges, and removes what a killed process left.
+ * Only for the holder of the lock, while the run is not parked.
+ */
 export function release(directory: string): void {
   for (const name of namesIn(askFolder(directory)))
     if (name.endsWith('.held')) remove(askFile(directory, name));
+  remove(askFile(directory, clearedFile));
 }
 
 /** From here on, the program is ended and another process takes its place. */
@@ -166,8 +170,9 @@ export function unpark(directory: string, { asks }: Parked): void {
     const ask = { ask_id };
     moveIfThere(pathOf(directory, ask, 'held'), pathOf(directory, ask, 'due'));
   }
-  remove(askFile(directory, clearedFile));
+  // In this order: without `cleared`, another process would end the program.
   remove(askFile(directory, parkedFile));
+  remove(askFile(directory, clearedFile));
 }
 
 /** Takes the answer that was given to the same call before the run was parked. */
@@ -193,14 +198,14 @@ export function callOf(directory: string, ask: AskId): string | undefined {
   return readIfExists(pathOf(directory, ask, 'call'));
 }
 
-/** A call as text: the same for the same call, whatever it is said to be for. */
+/** A call as text, whatever the order of the fields of its input. */
 export function callText(tool: string, input: object): string {
-  return JSON.stringify([tool, input], (key, value: unknown) => {
+  return JSON.stringify([tool, input], (_, value: unknown) => {
     if (typeof value !== 'object' || value === null || Array.isArray(value))
       return value;
-    const fields = Object.entries(value)
-      .filter(([name]) => !(key === '1' && name === 'description'))
-      .sort(([one], [other]) => (one < other ? -1 : 1));
+    const fields = Object.entries(value).sort(([one], [other]) =>
+      one < other ? -1 : 1
+    );
     return Object.fromEntries(fields);
   });
 }

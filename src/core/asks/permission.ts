@@ -16,7 +16,7 @@ export function permissionOf(
   input: Record<string, unknown>,
   { cwd, edits }: { cwd: string; edits: string[] }
 ): AskRequest {
-  const { description } = input;
+  const { description, ...rest } = input;
   const subject = subjectOf(tool, input);
   const { path } = subject;
   const isEdit =
@@ -29,7 +29,7 @@ export function permissionOf(
     subject,
     reason: typeof description === 'string' ? description : undefined,
     needs: isEdit ? 'write' : 'full',
-    call: callText(tool, input)
+    call: callText(tool, isCommand(subject, input) ? rest : input)
   };
 }
 
@@ -57,6 +57,17 @@ function subjectOf(tool: string, input: Record<string, unknown>): Subject {
     if (typeof url === 'string') return { url };
   }
   return { command: JSON.stringify(input) };
+}
+
+/**
+ * Whether the call runs the command that the ask shows. A model describes the
+ * same command in other words; the description of another tool is its payload.
+ */
+function isCommand(
+  { command }: Subject,
+  input: Record<string, unknown>
+): boolean {
+  return command !== undefined && command === input.command;
 }
 
 function isText(value: unknown): value is string {

@@ -1,12 +1,16 @@
+import { appendFileSync, existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
+  agentFile,
   configureParking,
   nothingLeft,
+  runningIn,
   spawnParked,
   waitingOf
 } from '../../kit/agents/parked-agent.ts';
 import { until } from '../../kit/judges/until.ts';
-import { resultOf } from '../../kit/servers/ask-calls.ts';
+import { resultOf, spawnAsker } from '../../kit/servers/ask-calls.ts';
 import { runCommand } from '../../kit/servers/command-line.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import {
@@ -67,6 +71,24 @@ test('the output of both programs counts towards its limit', async () => {
   await allow(id);
   expect(await resultOf(server, id)).toMatch(/^failed/);
   expect(await errorOf(id)).toContain('its output passed the limit');
+  await nothingLeft(id);
+});
+
+test('a program that still prints is not ended for its ask', async () => {
+  await start({ asks: { parkAfter: 1 } });
+  const id = await spawnAsker(server, 'permit make', { ask_timeout: 60 });
+  const output = agentFile(workspace, id, 'stdout');
+  await until('the offer to park', () => {
+    appendFileSync(output, '\n');
+    return existsSync(agentFile(workspace, id, 'asks/1.call'));
+  });
+  for (let line = 0; line < 10; line += 1) {
+    appendFileSync(output, '\n');
+    await delay(100);
+  }
+  expect(runningIn(id, 'rehearsal-agent.cjs')).toBeDefined();
+  await allow(id);
+  expect(await resultOf(server, id)).toContain('allowed make');
   await nothingLeft(id);
 });
 

@@ -2,6 +2,7 @@ import type { Journal } from '../../audit/journal/journal.ts';
 import { HostError } from '../../errors.ts';
 import type { Processes } from '../../runs/ports.ts';
 import type { RunRecord } from '../../runs/run.ts';
+import { claimOf } from '../../runs/run-files.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { createOnce, remove } from '../../state/files/atomic-file.ts';
 import {
@@ -97,12 +98,11 @@ export class Asks {
    */
   attend(record: RunRecord): void {
     if (record.ask === undefined) return;
-    const { processes, store } = this.#with;
-    const directory = store.directoryOf(record.agent_id);
+    const directory = this.#with.store.directoryOf(record.agent_id);
     for (const { ask, answer } of this.#read(record)) {
       const by = answer
         ? undefined
-        : processes.liveness(ask.bridge) === 'dead' && !isHeld(directory, ask)
+        : this.#isGone(ask, record, directory)
           ? 'asker_gone'
           : Date.now() - Date.parse(ask.expires_at) > overdueMs
             ? 'timeout'
@@ -110,6 +110,18 @@ export class Asks {
       if (by) endUnanswered(directory, ask, by);
       this.#note(directory, ask, answer ?? answerTo(directory, ask));
     }
+  }
+
+  /**
+   * Whether no process waits for the answer: neither the bridge, nor the one
+   * that waits for a parked run, which its supervisor runs.
+   */
+  #isGone(ask: Ask, { owner }: RunRecord, directory: string): boolean {
+    const { processes } = this.#with;
+    if (processes.liveness(ask.bridge) !== 'dead') return false;
+    if (!isHeld(directory, ask)) return true;
+    const supervisor = claimOf(directory, owner.place)?.supervisor;
+    return !supervisor || processes.liveness(supervisor) === 'dead';
   }
 
   /** Ends the open asks of a run that has ended, before its end is recorded. */
