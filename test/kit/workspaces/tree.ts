@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { errnoOf } from '../../../src/core/errors.ts';
 import type { TempWorkspace } from './temp-workspace.ts';
 
 export interface Entry {
@@ -26,8 +27,18 @@ export function treeOf(root: string, path = '.'): Entry[] {
         : 'other';
   const own: Entry = { path, kind, mode: stats.mode & 0o7777 };
   if (kind !== 'directory') return [own];
-  const below = readdirSync(place).sort();
+  const below = namesIn(place).sort();
   return [own, ...below.flatMap((name) => treeOf(root, join(path, name)))];
+}
+
+/** None of a folder that has gone. */
+function namesIn(place: string): string[] {
+  try {
+    return readdirSync(place);
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 /** Changes with anything that is written to, made in or taken from a tree. */
