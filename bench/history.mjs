@@ -49,7 +49,15 @@ export async function writeHistory(
   const heads = join(state, 'heads');
   for (const folder of [state, logs]) mkdirSync(folder, { recursive: true });
   const store = new RunStore(state);
-  const journal = new Journal(join(state, 'iac.jsonl'), heads, (text) => text);
+  /** Its entries are as old as the agents. */
+  class OldJournal extends Journal {
+    at;
+    append(event, at = this.at) {
+      super.append(event, at);
+    }
+  }
+  const path = join(state, 'iac.jsonl');
+  const journal = new OldJournal(path, heads, (text) => text);
   const runJournal = new RunJournal(store, journal);
   const yesterday = Date.now() - 86_400_000;
   noteSizes(state, cleaned);
@@ -86,7 +94,8 @@ export async function writeHistory(
     writeFileSync(join(directory, 'result.txt'), answer);
     store.end(id, outcome);
     store.sizes.note(id);
-    await runJournal.recordEnd(record, outcome, at);
+    journal.at = at;
+    await runJournal.recordEnd(record, outcome);
     store.close(id);
   }
   const { faults, records } = await verifyJournal(journal.path, heads);
