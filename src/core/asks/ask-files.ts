@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { fileIn } from '../paths/paths.ts';
 import { createOnce, readIfExists } from '../state/files/atomic-file.ts';
-import { ensureDirectory } from '../state/files/directories.ts';
+import { ensureDirectory, lstatIfExists } from '../state/files/directories.ts';
 import { type Ask, type AskAnswer, parseAnswer, parseAsk } from './ask.ts';
 
 /**
@@ -52,8 +52,8 @@ export function decide(
 }
 
 /**
- * How an ask was decided; undefined while it is open. A file that is no answer
- * counts as a refusal.
+ * How an ask was decided; undefined while it is open. A file that is no answer,
+ * a folder or a link counts as a refusal.
  */
 export function answerTo(
   directory: string,
@@ -61,7 +61,9 @@ export function answerTo(
 ): AskAnswer | undefined {
   const path = askFile(directory, `${numberIn(id)}.answer`);
   // A read that fails costs memory, and bridges look twenty times a second.
-  const text = existsSync(path) ? readIfExists(path) : undefined;
+  const entry = lstatIfExists(path);
+  if (!entry) return undefined;
+  const text = entry.isFile() ? readIfExists(path) : '';
   if (text === undefined) return undefined;
   const refused = { decision: 'deny', text: null, by: 'asker_gone' } as const;
   return parseAnswer(text) ?? { v: 1, ...refused, at };
@@ -88,7 +90,7 @@ export function asksIn(directory: string, agentId: string): Ask[] {
 /** The asks of a run that are not decided, oldest first. */
 export function openAsksIn(directory: string, agentId: string): Ask[] {
   return numbersIn(directory)
-    .filter((n) => !existsSync(askFile(directory, `${n}.answer`)))
+    .filter((n) => !lstatIfExists(askFile(directory, `${n}.answer`)))
     .flatMap((n) => askIn(directory, agentId, `${agentId}-${n}`) ?? []);
 }
 

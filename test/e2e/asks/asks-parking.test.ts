@@ -123,6 +123,10 @@ test('an unfinished line of the ended program does not spoil the next one', asyn
 });
 
 test('an agent with two open asks goes on once both are answered', async () => {
+  // Long enough for the second ask to be there on a busy machine.
+  configure({ asks: { parkAfter: 4 } });
+  await server.close();
+  server = await startServer(workspace);
   const id = await spawnAsker(server, 'permit make', { ask_timeout: 60 });
   await until('the first ask', () => existsSync(fileOf(id, 'asks/1.json')));
   const first = await until('its bridge', () =>
@@ -139,6 +143,7 @@ test('an agent with two open asks goes on once both are answered', async () => {
     said += chunk;
   });
   hook.stdin.end('{"toolName": "Shell", "toolInput": {"command": "test"}}');
+  await until('the second ask', () => existsSync(fileOf(id, 'asks/2.json')));
   await parked(id);
   await hasEnded;
   expect(said).toBe('');
