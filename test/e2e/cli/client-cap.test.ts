@@ -64,10 +64,14 @@ test('a squad and a wait both answer before an unknown client gives up', async (
   const progress = told.map(({ params }) => params);
   const line = (ended: number) =>
     expect.stringMatching(`^${squadId}: ${ended} of 2 ended; .+`);
-  expect(progress).toMatchObject([
-    { progress: 0, total: 2, message: line(0) },
-    { progress: 1, total: 2, message: line(1) }
-  ]);
+  // The first member may end before the first report.
+  const from = progress.length === 1 ? 1 : 0;
+  expect(progress).toMatchObject(
+    [
+      { progress: 0, total: 2, message: line(0) },
+      { progress: 1, total: 2, message: line(1) }
+    ].slice(from)
+  );
 
   agents.open('late');
   const rest = await server.call('wait_for_agents', { squadId });
