@@ -106,14 +106,15 @@ export class WorkerReconciler {
    * Ends all processes of a worker's program, records the end, and restarts
    * the program where the policy says so.
    * @param policy overrides the worker's own
+   * @param generation the program to end: meanwhile, there may be the next one
    */
   async end(
     worker: Worker,
     reason?: string,
-    policy: ExitPolicy = this.#policyFor(worker)
+    policy: ExitPolicy = this.#policyFor(worker),
+    generation: number = worker.log.read().state.generation
   ): Promise<void> {
     const program = this.#program;
-    const { generation } = worker.log.read().state;
     const screen = await program.lastLines(worker, generation).catch(() => []);
     await program.terminate(worker, generation, reason);
     const stored = program.reasonOf(worker, generation) ?? reason;
@@ -155,22 +156,24 @@ export class WorkerReconciler {
     const terms = this.#termsOf(worker);
     const queue = worker.log.read();
     const { isReady, isForced, generation, phase } = queue.state;
+    const end = (reason?: string) =>
+      this.end(worker, reason, undefined, generation);
     if (queue.isOver) return this.#finish(worker);
-    if (isForced || program.isDisconnected(worker)) return this.end(worker);
+    if (isForced || program.isDisconnected(worker)) return end();
     // The server that creates the worker waits for it, and reports a failure.
     if (!isReady && generation === 1 && !program.isOrphan(worker, generation))
       return;
     const state = program.stateOf(worker, generation);
-    if (isOverIn(state)) return this.end(worker);
+    if (isOverIn(state)) return end();
     const mark = lifeMark(worker, queue);
     const hasBegun = program.hasBegun(worker, generation);
     const id = worker.meta.agent_id;
     const quietMs = this.#clock.sinceMs(id, `${mark} ${hasBegun}`);
-    if (this.#isStopOverdue(worker, queue, quietMs)) return this.end(worker);
+    if (this.#isStopOverdue(worker, queue, quietMs)) return end();
     if (phase === 'working' && this.#isUnserved(worker))
-      return this.end(worker, 'its server ended, so it could not be reached');
+      return end('its server ended, so it could not be reached');
     if (phase === 'waiting' && quietMs > 1000 * terms.readyTimeoutSeconds)
-      return this.end(worker, 'it did not get ready in time');
+      return end('it did not get ready in time');
     const isSilent = quietMs > 1000 * terms.stalledAfterSeconds;
     if (phase !== 'working' || !isSilent || queue.state.isStalled) return;
     await this.#record(worker, (now) =>

@@ -100,6 +100,29 @@ const forced = { type: 'stop', payload: { force: true } };
 const stopped = { type: 'stopped', by: 'troupe' };
 
 describe('a worker whose program has crashed', () => {
+  test('is not ended again, as its successor, by a server that judged it before', async () => {
+    office.lose(one);
+    const { log } = master.store.get(one);
+    const read = log.read.bind(log);
+    let reads = 0;
+    // Right after this server has read that the first program should run,
+    // another server records its end.
+    log.read = () => {
+      const queue = read();
+      reads += 1;
+      if (reads === 3)
+        append('outbox', {
+          ...{ type: 'crashed', by: 'troupe' },
+          payload: { restarting: true }
+        });
+      return queue;
+    };
+    await master.attend();
+    expect(reads).toBeGreaterThan(3);
+    expect(types()).toEqual(['ready', 'crashed']);
+    expect(queueOf().state.generation).toBe(2);
+  });
+
   test('is started again once, however many servers notice it', async () => {
     office.lose(one);
     const masters = [master, office.master(), office.master()];
