@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { limitsOf } from '../../../src/interfaces/mcp/answers/client-limits.ts';
 import { squadAgents } from '../../kit/agents/squad-agents.ts';
+import { until } from '../../kit/judges/until.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import { startSquad } from '../../kit/servers/squad-call.ts';
 import {
@@ -29,13 +30,17 @@ test('a squad and a wait both answer before an unknown client gives up', async (
   const agents = squadAgents(workspace);
   server = await startServer(workspace, { clientName: unknown });
   const { waitSeconds } = limitsOf(unknown);
+  const reports = () =>
+    server.notifications.filter(
+      ({ method }) => method === 'notifications/progress'
+    );
   const began = performance.now();
 
   const [squad, wait] = await Promise.all([
     startSquad(
       server,
       [
-        { roleId: 'tester', task: '[[say Ready.]]' },
+        { roleId: 'tester', task: '[[gate early]] [[say Ready.]]' },
         { roleId: 'tester', task: '[[gate late]] [[say Late.]]' }
       ],
       {},
@@ -43,7 +48,11 @@ test('a squad and a wait both answer before an unknown client gives up', async (
     ),
     agents
       .call('[[gate late]]')
-      .then(() => server.call('wait_for_agents', { timeout: 600 }))
+      .then(() => server.call('wait_for_agents', { timeout: 600 })),
+    // The first member ends after the first report.
+    until('a report', () => reports().length > 0).then(() =>
+      agents.open('early')
+    )
   ]);
   const seconds = (performance.now() - began) / 1000;
 
@@ -58,20 +67,13 @@ test('a squad and a wait both answer before an unknown client gives up', async (
   const late = members[1]?.agentId;
   expect(wait.data).toMatchObject({ status: 'timeout' });
   expect(wait.data.still_running).toContain(late);
-  const told = server.notifications.filter(
-    ({ method }) => method === 'notifications/progress'
-  );
-  const progress = told.map(({ params }) => params);
+  const progress = reports().map(({ params }) => params);
   const line = (ended: number) =>
     expect.stringMatching(`^${squadId}: ${ended} of 2 ended; .+`);
-  // The first member may end before the first report.
-  const from = progress.length === 1 ? 1 : 0;
-  expect(progress).toMatchObject(
-    [
-      { progress: 0, total: 2, message: line(0) },
-      { progress: 1, total: 2, message: line(1) }
-    ].slice(from)
-  );
+  expect(progress).toMatchObject([
+    { progress: 0, total: 2, message: line(0) },
+    { progress: 1, total: 2, message: line(1) }
+  ]);
 
   agents.open('late');
   const rest = await server.call('wait_for_agents', { squadId });

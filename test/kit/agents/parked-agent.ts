@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { commandOf } from '../judges/command-of.ts';
 import { until } from '../judges/until.ts';
 import { spawnAsker } from '../servers/ask-calls.ts';
 import type { McpClient } from '../servers/mcp-client.ts';
@@ -28,14 +29,8 @@ export function runningIn(id: string, file: string): number | undefined {
   return processesOf(id).find((pid) => wordsOf(pid)[1]?.endsWith(`/${file}`));
 }
 
-/** The command line of a process; empty for one that has ended. */
-export function wordsOf(pid: number): string[] {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
-  } catch {
-    return [];
-  }
-}
+/** The command line of a process; without words for one that has ended. */
+export const wordsOf = (pid: number): string[] => commandOf(pid).split('\0');
 
 /** The process that waits in place of a parked program. */
 export const waitingOf = (id: string): number | undefined =>

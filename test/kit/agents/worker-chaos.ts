@@ -1,8 +1,9 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { processTable } from '../../../src/adapters/child-process/process-table.ts';
 import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
+import { commandOf } from '../judges/command-of.ts';
 import type { Random } from '../judges/random.ts';
 import { faultsOf } from '../judges/worker-judge.ts';
 import type { McpClient, ToolResult } from '../servers/mcp-client.ts';
@@ -118,14 +119,14 @@ function pidsOf(agentId: string): { program?: number; server?: number } {
   const [server] = serversOf(agentId);
   if (!server) return {};
   // An orphan has another parent.
-  const program = lineOf(server.parent).includes('rehearsal');
+  const program = commandOf(server.parent).includes('rehearsal');
   return { server: server.pid, ...(program ? { program: server.parent } : {}) };
 }
 
 function serversOf(agentId: string) {
   return processTable().filter(
     ({ pid, zombie }) =>
-      !zombie && lineOf(pid).includes(`--agent-id\0${agentId}`)
+      !zombie && commandOf(pid).includes(`--agent-id\0${agentId}`)
   );
 }
 
@@ -137,15 +138,6 @@ export function programsOf(agentId: string): number[] {
 /** Whether a worker's server is still there. */
 export function hasLiveServer(agentId: string): boolean {
   return pidsOf(agentId).server !== undefined;
-}
-
-function lineOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-  } catch {
-    // It has ended, perhaps while it was read.
-    return '';
-  }
 }
 
 /** Everything that is wrong once all workers of a workspace are deleted. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** The command line of a process; empty once it has ended. */
-export function commandOf(pid: string): string {
+export function commandOf(pid: number | string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
   } catch {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf } from '../../../src/core/errors.ts';
+import { namesIn } from '../../../src/core/state/files/directories.ts';
 import type { TempWorkspace } from './temp-workspace.ts';
 
 export interface Entry {
@@ -29,16 +29,6 @@ export function treeOf(root: string, path = '.'): Entry[] {
   if (kind !== 'directory') return [own];
   const below = namesIn(place).sort();
   return [own, ...below.flatMap((name) => treeOf(root, join(path, name)))];
-}
-
-/** None of a folder that has gone. */
-function namesIn(place: string): string[] {
-  try {
-    return readdirSync(place);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') return [];
-    throw error;
-  }
 }
 
 /** Changes with anything that is written to, made in or taken from a tree. */
