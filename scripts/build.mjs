@@ -39,22 +39,13 @@ const lazyBuiltins = {
   'node:fs/promises': script('lazy', 'fs-promises.mjs')
 };
 
-// To build a schema, or to read the fields of one, has no side effect, so that
-// unused schemas can be removed.
-const protocol = readFileSync(
-  join(root, 'node_modules/@modelcontextprotocol/sdk/dist/esm/types.js'),
-  'utf8'
-);
-const schemas = [...protocol.matchAll(/^(?:export )?const (\w+) =/gm)].map(
-  ([, name]) => name
-);
 const treeshake = {
-  manualPureFunctions: ['z', ...schemas],
   propertyReadSideEffects: false,
   moduleSideEffects: (id) => !/modelcontextprotocol|[\\/]zod[\\/]/.test(id)
 };
 
-// Creates each of these schemas at its first use: a start needs a third of them.
+// Creates each of these schemas at its first use, because a start needs a third
+// of them; unused ones can be removed.
 const lazySchemas = {
   name: 'lazy-schemas',
   transform: (code, id) => {

@@ -49,7 +49,7 @@ export function wideningsIn(
     ...councilWidening(written.council, context),
     ...httpWidenings(written.http),
     ...onEndWidening(written.onEnd),
-    ...asksWidening(written.asks)
+    ...asksWidenings(written.asks)
   ];
 }
 
@@ -287,33 +287,20 @@ function onEndWidening(onEnd: unknown): Widening[] {
   return [widening('onEnd.command', `runs ${words} at the end of each agent`)];
 }
 
-function asksWidening(asks: unknown): Widening[] {
+function asksWidenings(asks: unknown): Widening[] {
   if (!isObject(asks)) return [];
   const { allow, parkAfter } = asks;
-  const rules = Array.isArray(allow)
-    ? allow.map((rule) => JSON.stringify(rule))
-    : [];
+  const found: Widening[] = [];
+  if (Array.isArray(allow) && allow.length > 0) {
+    const rules = allow.map((rule) => JSON.stringify(rule)).join(', ');
+    const what = `allows what matches ${rules}, without asking`;
+    found.push(widening('asks.allow', what));
+  }
+  const usual = defaultConfig().asks.parkAfter;
   // An early end costs another start of each agent that asks.
-  const isEarly =
-    typeof parkAfter === 'number' &&
-    parkAfter > 0 &&
-    parkAfter < defaultConfig().asks.parkAfter;
-  return [
-    ...(rules.length > 0
-      ? [
-          widening(
-            'asks.allow',
-            `allows what matches ${rules.join(', ')}, without asking`
-          )
-        ]
-      : []),
-    ...(isEarly
-      ? [
-          widening(
-            'asks.parkAfter',
-            `ends agents that wait for an answer for ${parkAfter} s, and starts them again later`
-          )
-        ]
-      : [])
-  ];
+  if (typeof parkAfter === 'number' && parkAfter > 0 && parkAfter < usual) {
+    const what = `ends agents that wait for an answer for ${parkAfter} s, and starts them again later`;
+    found.push(widening('asks.parkAfter', what));
+  }
+  return found;
 }

@@ -53,15 +53,16 @@ async function hold(
   // Of a process that was killed before it parked the run.
   release(directory);
   if (hasExited(directory) || stopRequestOf(directory)) return false;
-  const facts = resumeFactsOf(directory);
-  const session = facts && (await sessionOf(directory, facts));
-  if (!session) return false;
   const { agentId, parkAfterSeconds = 0 }: AskSettings = JSON.parse(
     readFileSync(askFile(directory, askSettingsFile), 'utf8')
   );
-  if (isBusy(directory, 500 * parkAfterSeconds)) return false;
+  const quietMs = 1000 * parkAfterSeconds;
+  if (isBusy(directory, quietMs / 2)) return false;
+  const facts = resumeFactsOf(directory);
+  const session = facts && (await sessionOf(directory, facts));
+  if (!session) return false;
   try {
-    const asks = holdAll(directory, agentId, 1000 * parkAfterSeconds);
+    const asks = holdAll(directory, agentId, quietMs);
     if (!asks) return false;
     const ids = asks.map(({ ask_id: id }) => id);
     park(directory, { session, asks: ids, parker });

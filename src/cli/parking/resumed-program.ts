@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -35,29 +35,28 @@ export async function continueProgram(
   // An unfinished line of the ended program must not run on.
   await print(`\n${JSON.stringify({ type: resumedType })}\n`);
   await repeated(() => unpark(directory, parked));
-  let child: ChildProcess | undefined;
   // From here on, the program decides how the run ends. It gets its own signal,
   // except from the process that parks the run, which sees this one alone.
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(name, () => {
-      if (parkedOf(directory)) child?.kill('SIGTERM');
+      if (parkedOf(directory)) child.kill('SIGTERM');
     });
   const words = args.map((word) =>
     word.replaceAll(placeholder, parked.session)
   );
+  const child = spawn(command, words, {
+    stdio: ['pipe', 'inherit', 'inherit']
+  });
   return new Promise((resolve) => {
-    const stdio = ['pipe', 'inherit', 'inherit'] as const;
-    const program = spawn(command, words, { stdio: [...stdio] });
-    child = program;
-    program.on('error', (error) => {
+    child.on('error', (error) => {
       process.stderr.write(`troupe: ${error.message}\n`);
       resolve(errnoOf(error) === 'ENOENT' ? 127 : 126);
     });
-    program.on('exit', (code, signal) =>
+    child.on('exit', (code, signal) =>
       resolve(code ?? 128 + (signal ? constants.signals[signal] : 0))
     );
-    program.stdin?.on('error', () => undefined);
-    program.stdin?.end(prompt);
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(prompt);
   });
 }
 
