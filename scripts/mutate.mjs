@@ -37,6 +37,21 @@ const root = join(import.meta.dirname, '..');
 /** Tests that hang for this long have noticed the defect. */
 const limitMs = 180_000;
 
+/**
+ * As root on Linux, tests run in a process namespace of their own: a defect in
+ * what ends an agent's processes may end all that it finds. The shell is the
+ * first process there, which ends the others by its own end.
+ */
+const container =
+  process.platform === 'linux' && process.getuid() === 0
+    ? ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'].concat([
+        'sh',
+        '-c',
+        '"$@"; exit $?',
+        'sh'
+      ])
+    : [];
+
 const { values } = parseArgs({
   options: {
     count: { type: 'string', default: '100' },
@@ -129,8 +144,9 @@ async function judge(copy, { path, start, end, text }) {
 function passes(copy, tests) {
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const options = ['--project', 'unit*', '--bail', '1', '--maxWorkers=1'];
-  const args = [vitest, 'run', ...options, ...tests];
-  const child = spawn(process.execPath, args, {
+  const run = [process.execPath, vitest, 'run', ...options, ...tests];
+  const [program, ...args] = [...container, ...run];
+  const child = spawn(program, args, {
     cwd: copy,
     stdio: 'ignore',
     detached: true

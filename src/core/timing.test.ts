@@ -80,4 +80,66 @@ describe('a throttle', () => {
     await nextTurn();
     expect(throttle.turn()).toBeUndefined();
   });
+
+  test('lets work that can wait run at once when nothing waits', () => {
+    const throttle = new Throttle();
+    expect(throttle.later()).toBeUndefined();
+    throttle.turn();
+    expect(throttle.later()).toBeUndefined();
+  });
+
+  test('lets work that can wait run after the rest, in order', async () => {
+    const throttle = new Throttle();
+    const done: string[] = [];
+    throttle.turn();
+    for (const name of ['a', 'b']) {
+      void throttle.turn()?.then(() => done.push(name));
+      void throttle.later()?.then(() => done.push(`${name} later`));
+    }
+    await nextTurn();
+    await nextTurn();
+    expect(done).toEqual(['a', 'b']);
+    void throttle.later()?.then(() => done.push('c later'));
+    for (let turn = 0; turn < 4; turn += 1) await nextTurn();
+    expect(done.slice(2)).toEqual(['a later', 'b later', 'c later']);
+  });
+
+  test('lets work that can wait run after what waits for the disk', async () => {
+    const throttle = new Throttle();
+    const done: string[] = [];
+    let written: (value: string) => void = () => undefined;
+    const disk = new Promise<string>((resolve) => {
+      written = resolve;
+    });
+    const held = throttle.hold(disk);
+    void throttle.later()?.then(() => done.push('later'));
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    expect(done).toEqual([]);
+    void held.then(() => done.push('held'));
+    written('done');
+    expect(await held).toBe('done');
+    for (let turn = 0; turn < 2; turn += 1) await nextTurn();
+    expect(done).toEqual(['held', 'later']);
+    expect(throttle.later()).toBeUndefined();
+  });
+
+  test('lets late work have every other turn after half a second', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const throttle = new Throttle();
+      const done: string[] = [];
+      throttle.turn();
+      for (const name of ['a', 'b', 'c', 'd', 'e'])
+        void throttle.turn()?.then(() => done.push(name));
+      for (const name of ['1', '2'])
+        void throttle.later()?.then(() => done.push(name));
+      vi.advanceTimersByTime(500);
+      await nextTurn();
+      vi.advanceTimersByTime(1);
+      for (let turn = 0; turn < 8; turn += 1) await nextTurn();
+      expect(done).toEqual(['a', '1', 'b', '2', 'c', 'd', 'e']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });

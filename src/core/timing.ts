@@ -49,6 +49,9 @@ export async function withTimeout<T>(
   }
 }
 
+/** Work that can wait does not wait longer for a turn of its own. */
+const mostLateMs = 500;
+
 /**
  * Limits work to one piece per turn of the event loop, in the order of its
  * arrival, so that a burst leaves time for other work. The first piece of a
@@ -56,7 +59,10 @@ export async function withTimeout<T>(
  */
 export class Throttle {
   readonly #waiting: (() => void)[] = [];
+  readonly #later: { since: number; start: () => void }[] = [];
   #isTaken = false;
+  #held = 0;
+  #wasLate = false;
 
   /** Resolves when it is the caller's turn; undefined when that is now. */
   turn(): Promise<void> | undefined {
@@ -66,10 +72,36 @@ export class Throttle {
     return undefined;
   }
 
+  /** Whether any work waits. */
+  get isBusy(): boolean {
+    return this.#waiting.length + this.#later.length + this.#held > 0;
+  }
+
+  /** Keeps what can wait for as long as a piece of work waits for the disk. */
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#held += 1;
+    try {
+      return await work;
+    } finally {
+      this.#held -= 1;
+      if (!this.#isTaken) this.#take();
+    }
+  }
+
+  /**
+   * Resolves in a turn for which no other work waits, or after half a second
+   * in every other turn, in the order of the calls; undefined when that is now.
+   */
+  later(): Promise<void> | undefined {
+    if (!this.isBusy) return undefined;
+    const since = performance.now();
+    return new Promise((start) => this.#later.push({ since, start }));
+  }
+
   #take(): void {
     this.#isTaken = true;
     setImmediate(() => {
-      const next = this.#waiting.shift();
+      const next = this.#next();
       if (!next) {
         this.#isTaken = false;
         return;
@@ -77,5 +109,17 @@ export class Throttle {
       this.#take();
       next();
     });
+  }
+
+  #next(): (() => void) | undefined {
+    const [first] = this.#later;
+    const isLate =
+      !this.#wasLate &&
+      first !== undefined &&
+      performance.now() - first.since > mostLateMs;
+    this.#wasLate = isLate;
+    const urgent = isLate ? undefined : this.#waiting.shift();
+    const isHeld = this.#held > 0 && !isLate;
+    return urgent ?? (isHeld ? undefined : this.#later.shift()?.start);
   }
 }

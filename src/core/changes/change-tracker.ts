@@ -4,7 +4,7 @@ import type { Reply } from '../../plugin/plugin.ts';
 import { messageOf } from '../errors.ts';
 import type { RunRecord, Worktree } from '../runs/run.ts';
 import { claimOf, exitedAt, startedAt } from '../runs/run-files.ts';
-import { touchStarting } from '../runs/start-marks.ts';
+import { whileStarting } from '../runs/start-marks.ts';
 import { remove, temporaryName } from '../state/files/atomic-file.ts';
 import { ensureDirectory } from '../state/files/directories.ts';
 import { attributeChanges, attributionNote } from './attribution.ts';
@@ -51,8 +51,6 @@ const mostFiles = 100;
 const worktreeMs = 60_000;
 /** Time limit for reading the output of one agent. */
 const readMs = 1000;
-/** Interval at which an agent's slot is renewed during its preparation. */
-const renewMs = 250;
 /** A directory in which git was too slow gets no snapshot for this time. */
 const restMs = 10 * 60_000;
 /** A comparison that starts later than this after the end adds a note. */
@@ -129,16 +127,15 @@ export class ChangeTracker {
   ): Promise<void> {
     const directory = this.#with.store.directoryOf(id);
     const cancellation = new AbortController();
-    const renewal = setInterval(() => {
-      touchStarting(directory);
+    const cancel = () => {
       if (claimOf(directory, owner.place))
         cancellation.abort(new Error('it was canceled'));
-    }, renewMs);
+    };
     this.#removal.creating.add(id);
     try {
-      await work(directory, cancellation.signal);
+      const ready = work(directory, cancellation.signal);
+      await whileStarting(directory, ready, cancel);
     } finally {
-      clearInterval(renewal);
       this.#removal.creating.delete(id);
     }
   }

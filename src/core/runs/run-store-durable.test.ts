@@ -1,7 +1,9 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import {
   expectDurable,
+  justBefore,
+  syncsBelow,
   watchFiles
 } from '../../../test/kit/judges/file-operations.ts';
 import {
@@ -9,6 +11,7 @@ import {
   recordWith
 } from '../../../test/kit/servers/run-facts.ts';
 import { createTempWorkspace } from '../../../test/kit/workspaces/temp-workspace.ts';
+import { namesIn } from '../state/files/directories.ts';
 import { claimNeverStarts } from './run-files.ts';
 import { RunStore } from './run-store.ts';
 
@@ -17,6 +20,13 @@ vi.mock('node:fs', async () => {
     '../../../test/kit/judges/file-operations.ts'
   );
   return watchedFs();
+});
+
+vi.mock('node:fs/promises', async () => {
+  const { watchedPromises } = await import(
+    '../../../test/kit/judges/file-operations.ts'
+  );
+  return watchedPromises();
 });
 
 const record = recordWith();
@@ -36,6 +46,38 @@ beforeEach(() => {
 test('a created run is on the disk before its folder appears', () => {
   store.create(record, 'x', 'x');
   expectDurable(file('record.json'));
+});
+
+test('so are many at once, which share their syncs', async () => {
+  const ids = Array.from({ length: 20 }, (_, n) => `${n + 10}aaaaaa`);
+  const made = await Promise.all(
+    ids.map((agent_id) =>
+      store.createShared(recordWith({ agent_id }), 'x', 'x')
+    )
+  );
+  expect(made).toEqual(ids.map(() => true));
+  for (const one of ids)
+    expectDurable(join(store.directoryOf(one), 'record.json'));
+  expect(syncsBelow(dirname(store.directoryOf(id)))).toBeLessThan(5);
+});
+
+test('of two at once with the same id, one is made', async () => {
+  const made = ['first', 'second'].map((task) =>
+    store.createShared(recordWith({ task }), 'x', 'x')
+  );
+  expect(await Promise.all(made)).toEqual([true, false]);
+  expect(store.recordOf(id)?.task).toBe('first');
+  expect(store.isOpen(id)).toBe(true);
+});
+
+test('a sync that fails leaves nothing', async () => {
+  justBefore('open', 'record.json', () => undefined);
+  justBefore('open', 'record.json', () => {
+    throw new Error('the disk is broken');
+  });
+  await expect(store.createShared(record, 'x', 'x')).rejects.toThrow('broken');
+  expect([store.has(id), store.isOpen(id)]).toEqual([false, false]);
+  expect(namesIn(store.drafts)).toEqual(['.gitignore']);
 });
 
 test('the outcome of a run that cannot start is on the disk with it', () => {

@@ -9,7 +9,6 @@ import {
   readIfExists,
   remove,
   replaceFile,
-  syncDirectory,
   temporaryName,
   writeNew
 } from '../state/files/atomic-file.ts';
@@ -21,13 +20,18 @@ import {
 } from '../state/files/directories.ts';
 import { readOnce, rememberText } from '../state/files/known-files.ts';
 import { damagedIfIrregular } from '../state/files/regular-file.ts';
+import {
+  type DurableWork,
+  doNow,
+  SharedSync
+} from '../state/files/shared-sync.ts';
 import { sizeOf } from '../state/files/text-file.ts';
 import { LostAgents } from './damaged-run.ts';
 import { DiskUsage } from './disk-usage.ts';
 import { isAgentId, type Outcome, type RunRecord } from './run.ts';
-import { createFolder, wasClaimed } from './run-files.ts';
+import { type Draft, toText, writeDraft } from './run-draft.ts';
+import { wasClaimed } from './run-files.ts';
 import { parseOutcome, parseRun } from './run-schema.ts';
-import { notStarting } from './start-marks.ts';
 
 /** Longer texts are cut on the page of an agent. */
 export const mostPageBytes = 16 * 1024 * 1024;
@@ -48,6 +52,7 @@ export class RunStore {
   readonly drafts: string;
   readonly sizes: DiskUsage;
   readonly lost = new LostAgents();
+  readonly #syncs = new SharedSync();
   readonly #onFirstRun: () => void;
   readonly #spawns: string;
   readonly #open: string;
@@ -109,7 +114,21 @@ export class RunStore {
     stdin: string,
     outcome?: Outcome
   ): boolean {
-    const { agent_id: agentId, request_id: requestId } = record;
+    return doNow(this.#creation({ record, prompt, stdin, outcome }));
+  }
+
+  /** Like `create`, for one of many at once: they share their syncs. */
+  createShared(
+    record: RunRecord,
+    prompt: string,
+    stdin: string,
+    outcome?: Outcome
+  ): Promise<boolean> {
+    return this.#syncs.do(this.#creation({ record, prompt, stdin, outcome }));
+  }
+
+  *#creation(run: Draft): DurableWork<boolean> {
+    const { agent_id: agentId, request_id: requestId } = run.record;
     if (requestId !== null && this.sizes.goneAt(agentId)) return false;
     if (!existsSync(this.#spawns)) this.#onFirstRun();
     for (const directory of [this.#spawns, this.#open, this.drafts])
@@ -117,31 +136,22 @@ export class RunStore {
     const marked = this.#mark(agentId);
     let folder = temporaryName(join(this.drafts, agentId));
     try {
-      createFolder(folder);
-      const add = (name: string, text: string, durable = false) =>
-        writeNew(join(folder, name), text, durable);
-      add('prompt.txt', prompt);
-      if (stdin !== prompt) add('stdin', stdin);
-      add(notStarting, '');
-      if (outcome) {
-        add('claim', 'never\n');
-        add('result.txt', '');
-        add('outcome.json', toText(outcome), true);
-      }
-      add('record.json', toText(record), true);
+      yield* writeDraft(folder, run);
       renameSync(folder, this.directoryOf(agentId));
       folder = this.directoryOf(agentId);
       // Another server may have removed the mark of a spawn that was paused.
       if (!this.isOpen(agentId)) this.#mark(agentId);
-      syncDirectory(this.#spawns);
-      this.#remember(record);
+      yield this.#spawns;
+      this.#remember(run.record);
       return true;
     } catch (error) {
       rmSync(folder, { recursive: true, force: true });
       const taken = ['ENOTEMPTY', 'EEXIST'].includes(errnoOf(error) ?? '');
       if (marked && !taken) this.close(agentId);
-      if (taken) return false;
-      throw error;
+      if (!taken) throw error;
+      // The caller answers with the other run, which may be just as new.
+      yield this.#spawns;
+      return false;
     }
   }
 
@@ -336,8 +346,4 @@ function restoreResult(
   } catch {
     // The disk is full or read-only: readers report that the file is gone.
   }
-}
-
-function toText(value: RunRecord | Outcome): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

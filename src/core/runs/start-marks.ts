@@ -28,6 +28,26 @@ export function setStarting(directory: string, on: boolean): void {
   renameSync(waiting, path);
 }
 
+/** Interval at which the announcement of a slow start is renewed. */
+const renewMs = 250;
+
+/** Renews the announcement until the work is over. */
+export async function whileStarting<T>(
+  directory: string,
+  work: Promise<T>,
+  onRenewed: () => void = () => undefined
+): Promise<T> {
+  const renewal = setInterval(() => {
+    touchStarting(directory);
+    onRenewed();
+  }, renewMs);
+  try {
+    return await work;
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
 /** Renews the announcement, which would expire during a slow start. */
 export function touchStarting(directory: string): void {
   try {

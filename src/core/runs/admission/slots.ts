@@ -47,6 +47,8 @@ export type SlotResult =
 export class OwnSlots {
   readonly #with: OwnSlotsDependencies;
   readonly #held = new Map<string, RunRecord>();
+  /** Ids of the runs that this server is about to queue. */
+  readonly coming = new Set<string>();
   readonly #slots: Record<RunRecord['kind'], Slots>;
   #lastEnd = Number.NEGATIVE_INFINITY;
 
@@ -66,7 +68,9 @@ export class OwnSlots {
    */
   take(record: RunRecord, queued: Ids): SlotResult {
     const isRecent = performance.now() - this.#lastEnd <= yieldMs;
-    const ours = { has: (id: string) => this.has(id) || queued.has(id) };
+    const ours = {
+      has: (id: string) => this.has(id) || queued.has(id) || this.coming.has(id)
+    };
     if (isRecent && this.#slots[record.kind].areRequested(ours))
       return 'contended';
     return this.takeNow(record, queued);

@@ -6,7 +6,6 @@ import type { Repositories } from '../../changes/ports.ts';
 import type { ApiKeys } from '../../engines/api/api-keys.ts';
 import { labelOf } from '../../engines/engine-registry.ts';
 import { storageError } from '../../errors.ts';
-import { Throttle } from '../../timing.ts';
 import type { Admission } from '../admission/admission.ts';
 import { resolveDirectory } from '../admission/containment.ts';
 import { outcomeOfRefused } from '../end/outcome.ts';
@@ -14,6 +13,7 @@ import type { RunJournal } from '../end/run-journal.ts';
 import type { RunTracker } from '../end/run-tracker.ts';
 import type { Outcome, RunRecord } from '../run.ts';
 import type { RunEvents } from '../run-events.ts';
+import type { RunStore } from '../run-store.ts';
 import type { Spawned, SpawnRequest } from '../spawn-request.ts';
 import { checkAsks } from './connect-asks.ts';
 import { engineRequestOf } from './engine-request.ts';
@@ -35,10 +35,24 @@ interface SpawnerDependencies extends RecordDependencies {
   repositories: Repositories;
 }
 
+interface Plan {
+  record: RunRecord;
+  engine: Engine;
+  stdin: string;
+  /** Why it cannot start. */
+  failure: Failure | undefined;
+  isAgents: boolean;
+  /** Whether other spawns were waiting when it began. */
+  isOneOfMany: boolean;
+}
+
+type RunParts = Parameters<RunStore['create']>;
+
 /** Records a requested run on disk and in the journal, and queues it. */
 export class Spawner {
   readonly #with: SpawnerDependencies;
-  readonly #throttle = new Throttle();
+  /** Spawns that are checked and not yet counted. */
+  #uncounted = 0;
 
   constructor(dependencies: SpawnerDependencies) {
     this.#with = dependencies;
@@ -52,10 +66,11 @@ export class Spawner {
    *   `storage_unwritable`.
    */
   async spawn(request: SpawnRequest): Promise<Spawned> {
-    const { registry, settings, store, admission, events } = this.#with;
+    const { registry, settings, admission, starter } = this.#with;
     checkTexts(request);
     // A spawn blocks the event loop for a millisecond or more.
-    const turn = this.#throttle.turn();
+    const turn = starter.throttle.turn();
+    const isOneOfMany = turn !== undefined || starter.throttle.isBusy;
     if (turn) await turn;
     const engine = request.as ?? registry.get(request.engine);
     admission.checkDepth();
@@ -76,36 +91,51 @@ export class Spawner {
           ? await isolated(plain, request, this.#with)
           : plain;
       const { stdin, failure } = this.#prepare(engine, record, request);
-      const after = request.after ?? [];
       const isAgents = !failure && admission.isAgents(record);
-      const needsSlotNow = isAgents && after.length === 0;
+      const needsSlotNow = isAgents && !request.after?.length;
       if (!request.isCounted) admission.checkDisk();
       if (needsSlotNow) await admission.checkRoom([engine.name]);
-      if (!request.isCounted) admission.checkRate();
-      const refused = failure && outcomeOfRefused(record, failure);
-      if (!this.#persist(record, request, stdin, refused)) {
-        // Another server may just have handled the same request.
-        const winner = await this.repeated(request.requestId, attempt);
-        if (winner) return winner;
-        continue;
-      }
-      if (needsSlotNow) await this.#acquireSlot(record);
+      if (!request.isCounted) admission.checkRate(1 + this.#uncounted);
+      const plan = { record, engine, stdin, failure, isAgents, isOneOfMany };
+      const spawned = await this.#carryOut(plan, request);
+      if (spawned) return spawned;
+      // Another server may just have handled the same request.
+      const winner = await this.repeated(request.requestId, attempt);
+      if (winner) return winner;
+    }
+  }
+
+  /** Undefined when another run has the id. */
+  async #carryOut(
+    plan: Plan,
+    request: SpawnRequest
+  ): Promise<Spawned | undefined> {
+    const { registry, store, admission, events, starter } = this.#with;
+    const { record, engine, stdin, failure, isAgents, isOneOfMany } = plan;
+    const { agent_id: id } = record;
+    const { after = [], createChat } = request;
+    const { coming } = starter.slots;
+    const refused = failure && outcomeOfRefused(record, failure);
+    const parts: RunParts = [record, request.prompt, stdin, refused];
+    coming.add(id);
+    try {
+      const isMade = isOneOfMany
+        ? await this.#persistShared(parts)
+        : this.#persist(parts);
+      if (!isMade) return undefined;
+      if (isAgents && after.length === 0) await this.#acquireSlot(record);
       if (!request.isCounted) admission.count();
       await this.#journal(record, request.prompt, refused);
       events.runSpawned(record);
       if (refused) {
-        store.close(record.agent_id);
+        store.close(id);
         events.runEnded({ record, outcome: refused });
         return { record, status: 'failed', repeated: false, failure };
       }
-      const { starter } = this.#with;
+      const engineRequest = engineRequestOf(record, request.prompt, registry);
       const status = starter.add({
-        record,
-        engine,
-        request: engineRequestOf(record, request.prompt, registry),
-        after,
-        createChat: request.createChat,
-        isAgents
+        ...{ record, engine, request: engineRequest },
+        ...{ after, createChat, isAgents }
       });
       const isInTurn = after.length > 0;
       // The run is queued or started: a failed check must not fail the spawn.
@@ -116,6 +146,8 @@ export class Spawner {
           );
       const warned = warning === undefined ? {} : { warning };
       return { record, status, repeated: false, ...warned };
+    } finally {
+      coming.delete(id);
     }
   }
 
@@ -162,17 +194,25 @@ export class Spawner {
   }
 
   /** Returns false when another run has the id. */
-  #persist(
-    record: RunRecord,
-    request: SpawnRequest,
-    stdin: string,
-    refused: Outcome | undefined
-  ): boolean {
+  #persist(parts: RunParts): boolean {
     const { store } = this.#with;
     try {
-      return store.create(record, request.prompt, stdin, refused);
+      return store.create(...parts);
     } catch (error) {
       throw storageError(error, store.root);
+    }
+  }
+
+  /** Like `#persist`, for one of many at once. */
+  async #persistShared(parts: RunParts): Promise<boolean> {
+    const { store, starter } = this.#with;
+    this.#uncounted += 1;
+    try {
+      return await starter.throttle.hold(store.createShared(...parts));
+    } catch (error) {
+      throw storageError(error, store.root);
+    } finally {
+      this.#uncounted -= 1;
     }
   }
 

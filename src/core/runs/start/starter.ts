@@ -3,6 +3,7 @@ import type { Access } from '../../../plugin/plugin.ts';
 import type { ChangeTracker } from '../../changes/change-tracker.ts';
 import { messageOf } from '../../errors.ts';
 import { readIfExists } from '../../state/files/atomic-file.ts';
+import { Throttle } from '../../timing.ts';
 import {
   OwnSlots,
   type OwnSlotsDependencies,
@@ -15,7 +16,13 @@ import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
 import { touchAlive } from '../sign-of-life.ts';
 import type { Waiting } from '../spawn-request.ts';
-import { becomeHeir, heirOf, noteReady, setStarting } from '../start-marks.ts';
+import {
+  becomeHeir,
+  heirOf,
+  noteReady,
+  setStarting,
+  whileStarting
+} from '../start-marks.ts';
 import { engineRequestOf } from './engine-request.ts';
 import {
   type LaunchDependencies,
@@ -52,6 +59,8 @@ interface StarterDependencies extends LaunchDependencies, OwnSlotsDependencies {
 export class RunStarter {
   readonly #with: StarterDependencies;
   readonly #queue: RunQueue;
+  /** Of spawns, which come before the starts of agents. */
+  readonly throttle = new Throttle();
   /** The slots of runs that this process started and has not seen end. */
   readonly slots: OwnSlots;
   /** By agent id. Never rejects. */
@@ -237,7 +246,7 @@ export class RunStarter {
   #start(waiting: Waiting): void {
     const { record } = waiting;
     const { agent_id: id } = record;
-    const ready = this.#prepare(waiting);
+    const ready = this.#readyFor(waiting);
     if (!ready) {
       this.#launch(waiting);
       return;
@@ -263,6 +272,19 @@ export class RunStarter {
     this.#unlaunched.add(id);
     this.#preparing.set(id, reported);
     void reported.then(() => this.#preparing.delete(id));
+  }
+
+  /**
+   * Undefined when it starts at once. One of many waits until the others are
+   * answered, if it would survive the end of this server until then.
+   */
+  #readyFor(waiting: Waiting): Promise<Waiting> | undefined {
+    const { record } = waiting;
+    const turn = isHeritable(record) ? this.throttle.later() : undefined;
+    if (!turn) return this.#prepare(waiting);
+    return whileStarting(this.#directoryOf(record), turn).then(
+      () => this.#prepare(waiting) ?? waiting
+    );
   }
 
   /** Undefined when nothing has to be done before the start. */

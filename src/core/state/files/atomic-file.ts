@@ -85,10 +85,10 @@ export function replaceWithoutSync(
   }
 }
 
-/** Like `syncDirectory`, but ignores errors. */
+/** Like `syncNow`, but ignores errors. */
 export function trySyncDirectory(directory: string): void {
   try {
-    syncDirectory(directory);
+    syncNow(directory);
   } catch {
     // The file has its name, so the caller must not get an error.
   }
@@ -219,10 +219,17 @@ function changeOwner(descriptor: number, attributes: FileAttributes): void {
   }
 }
 
-/** Makes new and renamed entries of a directory survive a power failure. */
-export function syncDirectory(path: string): void {
-  if (process.platform === 'win32') return;
-  const descriptor = openSync(path, 'r');
+export const isWindows = process.platform === 'win32';
+/** Windows syncs only what is open for writing, and no directories. */
+export const syncFlags = isWindows ? 'r+' : 'r';
+
+/**
+ * Makes a file, or the new and renamed entries of a directory, survive a power
+ * failure.
+ */
+export function syncNow(path: string): void {
+  if (isWindows && statSync(path).isDirectory()) return;
+  const descriptor = openSync(path, syncFlags);
   try {
     fdatasyncSync(descriptor);
   } finally {

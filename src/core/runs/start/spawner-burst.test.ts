@@ -1,0 +1,115 @@
+import { expect, test, vi } from 'vitest';
+import {
+  justBefore,
+  watchFiles
+} from '../../../../test/kit/judges/file-operations.ts';
+import { until } from '../../../../test/kit/judges/until.ts';
+import {
+  createSpawnStage,
+  type SpawnStage,
+  type StageOptions
+} from '../../../../test/kit/workspaces/spawn-stage.ts';
+import { cancelRun } from '../end/stopper.ts';
+import { wasLaunched } from '../run-files.ts';
+import type { Spawned, SpawnRequest } from '../spawn-request.ts';
+
+vi.mock('node:fs', async () => {
+  const { watchedFs } = await import(
+    '../../../../test/kit/judges/file-operations.ts'
+  );
+  return watchedFs();
+});
+
+const count = 12;
+const request: SpawnRequest = { engine: 'shell', prompt: 'true' };
+let stage: SpawnStage;
+
+/** Asks for many agents at once; each makes a file with its number. */
+function spawnMany(changes: Partial<SpawnRequest> = {}): Promise<Spawned>[] {
+  return Array.from({ length: count }, (_, n) =>
+    stage.spawner.spawn({ ...request, prompt: `touch ${n}`, ...changes })
+  );
+}
+
+async function createStage(config: StageOptions['config'] = {}) {
+  watchFiles();
+  stage = await createSpawnStage({ config: { maxConcurrent: 100, ...config } });
+}
+
+function haveAllRun(): boolean {
+  return Array.from({ length: count }, (_, n) => String(n)).every((name) =>
+    stage.hasRun(name)
+  );
+}
+
+test('many agents are answered before they start, and all start', async () => {
+  await createStage();
+  const launched = () =>
+    spawned.filter(({ record: { agent_id: id } }) =>
+      wasLaunched(stage.store.directoryOf(id))
+    ).length;
+  const spawned = await Promise.all(spawnMany());
+  expect(spawned.map(({ status }) => status)).toEqual(
+    Array(count).fill('running')
+  );
+  expect(launched()).toBeLessThan(count / 2);
+  await stage.starter.prepared();
+  expect(launched()).toBe(count);
+  await until('all of them', haveAllRun);
+});
+
+test('many agents take the slots in the order of their spawns', async () => {
+  await createStage({ maxConcurrent: 3 });
+  const spawned = await Promise.all(spawnMany({ engine: 'still' }));
+  expect(spawned.map(({ status }) => status)).toEqual(
+    Array.from({ length: count }, (_, n) => (n < 3 ? 'running' : 'queued'))
+  );
+  expect(stage.starter.own().map((record) => record.agent_id)).toEqual(
+    spawned.map(({ record }) => record.agent_id)
+  );
+});
+
+test('many agents at once keep to the limit of a minute', async () => {
+  await createStage({ maxSpawnsPerMinute: 5 });
+  const results = await Promise.allSettled(spawnMany());
+  const refused = results.filter(({ status }) => status === 'rejected');
+  expect(refused).toHaveLength(count - 5);
+  expect(refused[0]).toMatchObject({ reason: { code: 'spawn_rate' } });
+  expect(stage.store.ids()).toHaveLength(5);
+});
+
+test('many spawns with one request id start one agent', async () => {
+  await createStage();
+  const spawned = await Promise.all(spawnMany({ requestId: 'same' }));
+  const ids = new Set(spawned.map(({ record }) => record.agent_id));
+  expect(ids.size).toBe(1);
+  expect(spawned.filter(({ repeated }) => !repeated)).toHaveLength(1);
+});
+
+test('one of many that cannot be written does not affect the others', async () => {
+  await createStage();
+  const spawns = spawnMany();
+  spawns.push(stage.spawner.spawn({ ...request, agentId: 'dddddddd' }));
+  justBefore('rename', '/spawns/dddddddd', () => {
+    throw Object.assign(new Error('ENOSPC'), { code: 'ENOSPC' });
+  });
+  const results = await Promise.allSettled(spawns);
+  const refused = results.filter(({ status }) => status === 'rejected');
+  expect(refused).toMatchObject([{ reason: { code: 'storage_full' } }]);
+  expect(stage.store.ids()).toHaveLength(count);
+  expect(stage.store.openIds()).toHaveLength(count);
+  expect([...stage.starter.slots.coming]).toEqual([]);
+});
+
+test('one of many that is canceled before its start never starts', async () => {
+  await createStage();
+  const spawned = await Promise.all(spawnMany());
+  const last = spawned.at(-1)?.record.agent_id ?? '';
+  const { runJournal: journal } = stage;
+  await cancelRun(last, {}, { ...stage, journal, onProblem: vi.fn() });
+  await stage.starter.prepared();
+  await until('the others', () => stage.starter.ownRunning().length === 0);
+  expect(stage.hasRun(String(count - 1))).toBe(false);
+  expect(stage.hasRun(String(count - 2))).toBe(true);
+  expect(stage.store.outcomeOf(last)?.status).toBe('canceled');
+});

@@ -1,0 +1,83 @@
+import { open, stat } from 'node:fs/promises';
+import { isWindows, syncFlags, syncNow } from './atomic-file.ts';
+
+/** Yields each file or directory that has to be on the disk before it goes on. */
+export type DurableWork<T> = Generator<string, T>;
+
+interface Waiting {
+  path: string;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Syncs files and directories for many callers at once: those that come while a
+ * sync is under way share the next one. They go on in the order of their calls.
+ */
+export class SharedSync {
+  #waiting: Waiting[] = [];
+  #isUnderWay = false;
+
+  /** Does the work, and lets other callers work while it waits for the disk. */
+  async do<T>(work: DurableWork<T>): Promise<T> {
+    let step = work.next();
+    while (!step.done)
+      step = await this.sync(step.value).then(
+        () => work.next(),
+        (error: unknown) => work.throw(error)
+      );
+    return step.value;
+  }
+
+  /**
+   * Resolves when a file or a directory is on the disk as it is now.
+   * @throws the system's error
+   */
+  sync(path: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ path, resolve, reject });
+      if (!this.#isUnderWay) void this.#syncAll();
+    });
+  }
+
+  async #syncAll(): Promise<void> {
+    this.#isUnderWay = true;
+    while (this.#waiting.length > 0) {
+      const round = this.#waiting;
+      this.#waiting = [];
+      const syncs = new Map<string, Promise<void>>();
+      for (const { path } of round)
+        if (!syncs.has(path)) syncs.set(path, sync(path));
+      await Promise.allSettled(syncs.values());
+      for (const { path, resolve, reject } of round)
+        syncs.get(path)?.then(resolve, reject);
+    }
+    this.#isUnderWay = false;
+  }
+}
+
+/** Does the work at once, and waits for the disk itself. */
+export function doNow<T>(work: DurableWork<T>): T {
+  let step = work.next();
+  while (!step.done) step = afterSync(step.value, work);
+  return step.value;
+}
+
+function afterSync<T>(path: string, work: DurableWork<T>) {
+  try {
+    syncNow(path);
+  } catch (error) {
+    return work.throw(error);
+  }
+  return work.next();
+}
+
+async function sync(path: string): Promise<void> {
+  if (isWindows && (await stat(path)).isDirectory()) return;
+  const file = await open(path, syncFlags);
+  try {
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+}
