@@ -260,8 +260,7 @@ function storeReason(directory: string, reason: string): void {
 }
 
 function ownerIn(directory: string): ProcessIdentity | undefined {
-  const text = readIfExists(join(directory, 'owner'));
-  return text === undefined ? undefined : parseIdentity(text);
+  return parseIdentity(readIfExists(join(directory, 'owner')) ?? '');
 }
 
 async function endOf(path: string): Promise<string> {

@@ -73,8 +73,7 @@ export async function turnsOf(
   if (descriptor === undefined) return { turns: [], more: false };
   try {
     const { size } = fstatSync(descriptor);
-    const last = Math.max(0, before - 1);
-    const end = last < size ? lineEndAt(descriptor, last, size) : size;
+    const end = lineEndAt(descriptor, Math.max(0, before - 1), size);
     const page = new PageBack(limit, textCharsAtMost);
     let turnAt = end - turnBytes;
     for (const line of linesBack(descriptor, end, maximumLineBytes)) {

@@ -42,7 +42,7 @@ export function* linesBack(
   if (end > 0) yield rest.take(Buffer.alloc(0), 0);
 }
 
-/** The offset after the newline that ends the line of a byte. */
+/** The offset after the newline that ends the line of a byte, or the size. */
 export function lineEndAt(
   descriptor: number,
   offset: number,
