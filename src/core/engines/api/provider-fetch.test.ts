@@ -173,6 +173,14 @@ test('a date in an hour ends the retries as well', async () => {
   expect(facts.retryAfterSeconds).toBeGreaterThan(3000);
 });
 
+test('a delay that is no time counts as none', async () => {
+  const headers = { 'retry-after': 'soon' };
+  const { url } = await serve(status(429, headers), status(200));
+  const { fetch, waits } = withoutWaiting();
+  expect((await fetch(url)).status).toBe(200);
+  expect(waits[0]).toBeGreaterThanOrEqual(500);
+});
+
 test('a wait ends when the run is stopped', async () => {
   const { url } = await serve(status(429, { 'retry-after': '19' }));
   const stop = new AbortController();

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
+import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
 import type {
   ApiEngine,
   CliEngine,
@@ -11,6 +12,7 @@ import { EngineRegistry } from '../engine-registry.ts';
 import { readTemplate } from './template.ts';
 import {
   programAt,
+  readerOf,
   type TemplateEngineParts,
   templateEngine
 } from './template-engine.ts';
@@ -185,4 +187,16 @@ test('a relative path of a program is resolved in the workspace', async () => {
   expect(engine.args(request)).toEqual(['y']);
   expect(programAt('x', '/project')).toBe('x');
   expect(programAt('/bin/x', '/project')).toBe('/bin/x');
+});
+
+test('the output of a template is plain text, whatever the name of its engine', () => {
+  const read = () => ({ text: '', finished: true });
+  const events: CliEngine = { ...agent, read, turns: () => [] };
+  const named = new EngineRegistry([events], {});
+  const record = recordWith({ engine: 'agent' });
+  expect(readerOf(record, named)).toMatchObject({ turns: events.turns });
+  const reader = readerOf({ ...record, template: 'a.template' }, named);
+  expect(reader).not.toHaveProperty('read');
+  expect(reader).not.toHaveProperty('turns');
+  expect(reader).toMatchObject({ name: 'agent', failure: agent.failure });
 });
