@@ -1,0 +1,39 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { stopClock } from '../../../../test/kit/agents/process-stage.ts';
+import { hostHere } from '../../../../test/kit/servers/host-here.ts';
+import type { CliEngine } from '../../../plugin/plugin.ts';
+import { secondOpinionTool } from './second-opinion.ts';
+
+/** Is at work until it is stopped. */
+const still: CliEngine = {
+  kind: 'cli',
+  name: 'still',
+  description: 'For tests.',
+  command: '/bin/sh',
+  args: () => ['-c', 'exec sleep 100']
+};
+
+test('an engine that is at work when the client has to have its answer is named as running', async () => {
+  const { host } = await hostHere({ engines: 'still' }, [still]);
+  onTestFinished(async () => {
+    vi.restoreAllMocks();
+    for (const id of host.store.ids()) await host.cancel(id);
+  });
+  const advance = stopClock();
+  const { structuredContent } = await secondOpinionTool(host).call(
+    { question: 'Why?', engines: ['still'] },
+    {
+      ...{ signal: new AbortController().signal, clientName: 'a client' },
+      ...{ caller: { client: 'a client', session: 's1' }, toldAsks: new Set() },
+      isThere: () => true,
+      progress: () => advance(60_000),
+      afterAnswer: () => undefined
+    }
+  );
+  const { opinions, ...rest } = Object(structuredContent);
+  expect(opinions).toMatchObject([
+    { engine: 'still', status: 'running', message: expect.any(String) }
+  ]);
+  const { agent_id: id } = opinions[0];
+  expect(rest).toMatchObject({ status: 'timeout', still_running: [id] });
+});
