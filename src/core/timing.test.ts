@@ -104,26 +104,64 @@ describe('a throttle', () => {
     expect(done.slice(2)).toEqual(['a later', 'b later', 'c later']);
   });
 
-  test('lets work that can wait run after what waits for the disk', async () => {
+  test('gathers work until no piece waits for a turn, and then gives none', async () => {
     const throttle = new Throttle();
     const done: string[] = [];
-    let written: (value: string) => void = () => undefined;
-    const disk = new Promise<string>((resolve) => {
-      written = resolve;
+    let end: () => void = () => undefined;
+    const until = new Promise<void>((resolve) => {
+      end = resolve;
     });
-    const held = throttle.hold(disk);
+    const gather = (name: string) =>
+      throttle.together(async () => {
+        done.push(name);
+        await until;
+        return name;
+      });
+    throttle.turn();
+    void throttle.turn()?.then(() => done.push('turn'));
+    const gathered = [gather('a'), gather('b')];
+    await nextTurn();
+    expect(done).toEqual(['turn']);
+    await nextTurn();
+    expect(done).toEqual(['turn', 'a', 'b']);
+    const last = gather('c');
+    void throttle.turn()?.then(() => done.push('next turn'));
     void throttle.later()?.then(() => done.push('later'));
     for (let turn = 0; turn < 3; turn += 1) await nextTurn();
-    expect(done).toEqual([]);
-    void held.then(() => done.push('held'));
-    written('done');
-    expect(await held).toBe('done');
-    for (let turn = 0; turn < 2; turn += 1) await nextTurn();
-    expect(done).toEqual(['held', 'later']);
-    expect(throttle.later()).toBeUndefined();
+    expect(done).toHaveLength(3);
+    end();
+    expect(await Promise.all(gathered)).toEqual(['a', 'b']);
+    await last;
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    expect(done.slice(3)).toEqual(['next turn', 'c', 'later']);
+    expect(throttle.isBusy).toBe(false);
   });
 
-  test('lets late work have every other turn after half a second', async () => {
+  test('begins gathered work after 50 ms although pieces wait', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    try {
+      const throttle = new Throttle();
+      const done: string[] = [];
+      throttle.turn();
+      const failing = throttle
+        .together(async () => {
+          done.push('gathered');
+          throw new Error('no');
+        })
+        .catch(() => done.push('failed'));
+      for (const name of ['a', 'b', 'c'])
+        void throttle.turn()?.then(() => done.push(name));
+      await nextTurn();
+      vi.advanceTimersByTime(51);
+      await failing;
+      for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+      expect(done).toEqual(['a', 'gathered', 'failed', 'b', 'c']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test('lets late work have every other turn after two seconds', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     try {
       const throttle = new Throttle();
@@ -133,7 +171,7 @@ describe('a throttle', () => {
         void throttle.turn()?.then(() => done.push(name));
       for (const name of ['1', '2'])
         void throttle.later()?.then(() => done.push(name));
-      vi.advanceTimersByTime(500);
+      vi.advanceTimersByTime(2000);
       await nextTurn();
       vi.advanceTimersByTime(1);
       for (let turn = 0; turn < 8; turn += 1) await nextTurn();

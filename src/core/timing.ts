@@ -50,7 +50,9 @@ export async function withTimeout<T>(
 }
 
 /** Work that can wait does not wait longer for a turn of its own. */
-const mostLateMs = 500;
+const mostLateMs = 2000;
+/** Work that is done together waits this long for other pieces. */
+const gatherMs = 50;
 
 /**
  * Limits work to one piece per turn of the event loop, in the order of its
@@ -59,38 +61,48 @@ const mostLateMs = 500;
  */
 export class Throttle {
   readonly #waiting: (() => void)[] = [];
-  readonly #later: { since: number; start: () => void }[] = [];
+  readonly #later: Later[] = [];
+  readonly #gathered: Later[] = [];
+  /** Pieces of work that are being done together. */
+  #together = 0;
   #isTaken = false;
-  #held = 0;
   #wasLate = false;
+
+  /** Whether any work waits, or is being done together. */
+  get isBusy(): boolean {
+    const waiting = this.#waiting.length + this.#gathered.length;
+    return waiting + this.#later.length + this.#together > 0;
+  }
 
   /** Resolves when it is the caller's turn; undefined when that is now. */
   turn(): Promise<void> | undefined {
-    if (this.#isTaken)
+    if (this.#isTaken || this.#together > 0)
       return new Promise((resolve) => this.#waiting.push(resolve));
     this.#take();
     return undefined;
   }
 
-  /** Whether any work waits. */
-  get isBusy(): boolean {
-    return this.#waiting.length + this.#later.length + this.#held > 0;
-  }
-
-  /** Keeps what can wait for as long as a piece of work waits for the disk. */
-  async hold<T>(work: Promise<T>): Promise<T> {
-    this.#held += 1;
-    try {
-      return await work;
-    } finally {
-      this.#held -= 1;
+  /**
+   * Does work together with that of other callers, once no caller waits for a
+   * turn, or after 50 ms. No turn begins until all of it is done.
+   */
+  async together<T>(work: () => Promise<T>): Promise<T> {
+    const since = performance.now();
+    await new Promise<void>((start) => {
+      this.#gathered.push({ since, start });
       if (!this.#isTaken) this.#take();
+    });
+    try {
+      return await work();
+    } finally {
+      this.#together -= 1;
+      if (this.#together === 0 && !this.#isTaken) this.#take();
     }
   }
 
   /**
-   * Resolves in a turn for which no other work waits, or after half a second
-   * in every other turn, in the order of the calls; undefined when that is now.
+   * Resolves in a turn for which no other work waits, or after two seconds in
+   * every other turn, in the order of the calls; undefined when that is now.
    */
   later(): Promise<void> | undefined {
     if (!this.isBusy) return undefined;
@@ -101,25 +113,39 @@ export class Throttle {
   #take(): void {
     this.#isTaken = true;
     setImmediate(() => {
-      const next = this.#next();
-      if (!next) {
-        this.#isTaken = false;
+      this.#isTaken = false;
+      if (this.#together > 0) return;
+      if (this.#isGathered()) {
+        this.#together = this.#gathered.length;
+        for (const { start } of this.#gathered.splice(0)) start();
         return;
       }
+      const next = this.#next();
+      if (!next) return;
       this.#take();
       next();
     });
   }
 
+  #isGathered(): boolean {
+    const [first] = this.#gathered;
+    if (!first) return false;
+    return this.#waiting.length === 0 || isOver(first, gatherMs);
+  }
+
   #next(): (() => void) | undefined {
     const [first] = this.#later;
-    const isLate =
-      !this.#wasLate &&
-      first !== undefined &&
-      performance.now() - first.since > mostLateMs;
-    this.#wasLate = isLate;
-    const urgent = isLate ? undefined : this.#waiting.shift();
-    const isHeld = this.#held > 0 && !isLate;
-    return urgent ?? (isHeld ? undefined : this.#later.shift()?.start);
+    this.#wasLate = !this.#wasLate && isOver(first, mostLateMs);
+    const urgent = this.#wasLate ? undefined : this.#waiting.shift();
+    return urgent ?? this.#later.shift()?.start;
   }
+}
+
+interface Later {
+  since: number;
+  start: () => void;
+}
+
+function isOver(work: Later | undefined, limitMs: number): boolean {
+  return work !== undefined && performance.now() - work.since > limitMs;
 }

@@ -12,6 +12,7 @@ import {
 } from '../../../test/kit/servers/run-facts.ts';
 import { createTempWorkspace } from '../../../test/kit/workspaces/temp-workspace.ts';
 import { namesIn } from '../state/files/directories.ts';
+import type { RunRecord } from './run.ts';
 import { claimNeverStarts } from './run-files.ts';
 import { RunStore } from './run-store.ts';
 
@@ -43,6 +44,11 @@ beforeEach(() => {
   watchFiles();
 });
 
+const createShared = (one: RunRecord) =>
+  store.createShared({ record: one, prompt: 'x', stdin: 'x' }, (rest) =>
+    rest()
+  );
+
 test('a created run is on the disk before its folder appears', () => {
   store.create(record, 'x', 'x');
   expectDurable(file('record.json'));
@@ -51,9 +57,7 @@ test('a created run is on the disk before its folder appears', () => {
 test('so are many at once, which share their syncs', async () => {
   const ids = Array.from({ length: 20 }, (_, n) => `${n + 10}aaaaaa`);
   const made = await Promise.all(
-    ids.map((agent_id) =>
-      store.createShared(recordWith({ agent_id }), 'x', 'x')
-    )
+    ids.map((agent_id) => createShared(recordWith({ agent_id })))
   );
   expect(made).toEqual(ids.map(() => true));
   for (const one of ids)
@@ -63,7 +67,7 @@ test('so are many at once, which share their syncs', async () => {
 
 test('of two at once with the same id, one is made', async () => {
   const made = ['first', 'second'].map((task) =>
-    store.createShared(recordWith({ task }), 'x', 'x')
+    createShared(recordWith({ task }))
   );
   expect(await Promise.all(made)).toEqual([true, false]);
   expect(store.recordOf(id)?.task).toBe('first');
@@ -75,7 +79,7 @@ test('a sync that fails leaves nothing', async () => {
   justBefore('open', 'record.json', () => {
     throw new Error('the disk is broken');
   });
-  await expect(store.createShared(record, 'x', 'x')).rejects.toThrow('broken');
+  await expect(createShared(record)).rejects.toThrow('broken');
   expect([store.has(id), store.isOpen(id)]).toEqual([false, false]);
   expect(namesIn(store.drafts)).toEqual(['.gitignore']);
 });

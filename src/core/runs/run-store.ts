@@ -23,7 +23,8 @@ import { damagedIfIrregular } from '../state/files/regular-file.ts';
 import {
   type DurableWork,
   doNow,
-  SharedSync
+  SharedSync,
+  type Together
 } from '../state/files/shared-sync.ts';
 import { sizeOf } from '../state/files/text-file.ts';
 import { LostAgents } from './damaged-run.ts';
@@ -118,13 +119,8 @@ export class RunStore {
   }
 
   /** Like `create`, for one of many at once: they share their syncs. */
-  createShared(
-    record: RunRecord,
-    prompt: string,
-    stdin: string,
-    outcome?: Outcome
-  ): Promise<boolean> {
-    return this.#syncs.do(this.#creation({ record, prompt, stdin, outcome }));
+  async createShared(run: Draft, together: Together): Promise<boolean> {
+    return this.#syncs.do(this.#creation(run), together);
   }
 
   *#creation(run: Draft): DurableWork<boolean> {

@@ -6,14 +6,15 @@ import type { Repositories } from '../../changes/ports.ts';
 import type { ApiKeys } from '../../engines/api/api-keys.ts';
 import { labelOf } from '../../engines/engine-registry.ts';
 import { storageError } from '../../errors.ts';
+import type { Together } from '../../state/files/shared-sync.ts';
 import type { Admission } from '../admission/admission.ts';
 import { resolveDirectory } from '../admission/containment.ts';
 import { outcomeOfRefused } from '../end/outcome.ts';
 import type { RunJournal } from '../end/run-journal.ts';
 import type { RunTracker } from '../end/run-tracker.ts';
 import type { Outcome, RunRecord } from '../run.ts';
+import type { Draft } from '../run-draft.ts';
 import type { RunEvents } from '../run-events.ts';
-import type { RunStore } from '../run-store.ts';
 import type { Spawned, SpawnRequest } from '../spawn-request.ts';
 import { checkAsks } from './connect-asks.ts';
 import { engineRequestOf } from './engine-request.ts';
@@ -45,8 +46,6 @@ interface Plan {
   /** Whether other spawns were waiting when it began. */
   isOneOfMany: boolean;
 }
-
-type RunParts = Parameters<RunStore['create']>;
 
 /** Records a requested run on disk and in the journal, and queues it. */
 export class Spawner {
@@ -115,24 +114,25 @@ export class Spawner {
     const { agent_id: id } = record;
     const { after = [], createChat } = request;
     const { coming } = starter.slots;
+    const { prompt } = request;
     const refused = failure && outcomeOfRefused(record, failure);
-    const parts: RunParts = [record, request.prompt, stdin, refused];
+    const run = { record, prompt, stdin, outcome: refused };
     coming.add(id);
     try {
       const isMade = isOneOfMany
-        ? await this.#persistShared(parts)
-        : this.#persist(parts);
+        ? await this.#persistShared(run)
+        : this.#persist(run);
       if (!isMade) return undefined;
       if (isAgents && after.length === 0) await this.#acquireSlot(record);
       if (!request.isCounted) admission.count();
-      await this.#journal(record, request.prompt, refused);
+      await this.#journal(record, prompt, refused);
       events.runSpawned(record);
       if (refused) {
         store.close(id);
         events.runEnded({ record, outcome: refused });
         return { record, status: 'failed', repeated: false, failure };
       }
-      const engineRequest = engineRequestOf(record, request.prompt, registry);
+      const engineRequest = engineRequestOf(record, prompt, registry);
       const status = starter.add({
         ...{ record, engine, request: engineRequest },
         ...{ after, createChat, isAgents }
@@ -194,21 +194,22 @@ export class Spawner {
   }
 
   /** Returns false when another run has the id. */
-  #persist(parts: RunParts): boolean {
+  #persist({ record, prompt, stdin, outcome }: Draft): boolean {
     const { store } = this.#with;
     try {
-      return store.create(...parts);
+      return store.create(record, prompt, stdin, outcome);
     } catch (error) {
       throw storageError(error, store.root);
     }
   }
 
   /** Like `#persist`, for one of many at once. */
-  async #persistShared(parts: RunParts): Promise<boolean> {
+  async #persistShared(run: Draft): Promise<boolean> {
     const { store, starter } = this.#with;
+    const together: Together = (work) => starter.throttle.together(work);
     this.#uncounted += 1;
     try {
-      return await starter.throttle.hold(store.createShared(...parts));
+      return await store.createShared(run, together);
     } catch (error) {
       throw storageError(error, store.root);
     } finally {

@@ -1,8 +1,12 @@
 import { open, stat } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isWindows, syncFlags, syncNow } from './atomic-file.ts';
 
 /** Yields each file or directory that has to be on the disk before it goes on. */
 export type DurableWork<T> = Generator<string, T>;
+
+/** Does work together with that of other callers. */
+export type Together = <T>(work: () => Promise<T>) => Promise<T>;
 
 interface Waiting {
   path: string;
@@ -11,16 +15,24 @@ interface Waiting {
 }
 
 /**
- * Syncs files and directories for many callers at once: those that come while a
- * sync is under way share the next one. They go on in the order of their calls.
+ * Syncs files and directories for many callers at once: those that come in
+ * one turn, or while a sync is under way, share one. They go on in the order of their calls.
  */
 export class SharedSync {
   #waiting: Waiting[] = [];
   #isUnderWay = false;
 
-  /** Does the work, and lets other callers work while it waits for the disk. */
-  async do<T>(work: DurableWork<T>): Promise<T> {
-    let step = work.next();
+  /**
+   * Does the work, and lets other callers work while it waits for the disk.
+   * @param together begins what follows the first step
+   */
+  do<T>(work: DurableWork<T>, together: Together = (rest) => rest()) {
+    const step = work.next();
+    return together(() => this.#rest(step, work));
+  }
+
+  async #rest<T>(first: IteratorResult<string, T>, work: DurableWork<T>) {
+    let step = first;
     while (!step.done)
       step = await this.sync(step.value).then(
         () => work.next(),
@@ -43,6 +55,8 @@ export class SharedSync {
   async #syncAll(): Promise<void> {
     this.#isUnderWay = true;
     while (this.#waiting.length > 0) {
+      // All that begin in this turn share the sync.
+      await nextTurn();
       const round = this.#waiting;
       this.#waiting = [];
       const syncs = new Map<string, Promise<void>>();
