@@ -210,6 +210,12 @@ describe('a role of the workspace', () => {
     expect(trustsRole(path, `${text} `)).toBe(false);
     expect(trustsRole(`${path}2`, text)).toBe(false);
   });
+
+  test('is trusted without a grant where everything is granted', async () => {
+    const path = role('own', 'access: full');
+    const { trustsRole } = (await load({ trust: true })).trust;
+    expect(trustsRole(path, 'any text')).toBe(true);
+  });
 });
 
 test('the message names at most twelve settings, and counts the rest', async () => {

@@ -30,6 +30,17 @@ test('a spawn that another server has given up still gets its mark', () => {
   expect(store.openIds()).toEqual([id]);
 });
 
+test('a spawn whose id is in use leaves the open run its mark', () => {
+  store.create(recordWith(), 'x', 'x');
+  expect(store.create(recordWith(), 'y', 'y')).toBe(false);
+  const toJSON = () => {
+    throw new Error('The disk is full.');
+  };
+  const failing = { ...recordWith(), toJSON };
+  expect(() => store.create(failing, 'y', 'y')).toThrow('full');
+  expect(store.openIds()).toEqual([id]);
+});
+
 test('giving up a spawn removes only a mark without a folder', () => {
   store.create(recordWith(), 'x', 'x');
   workspace.writeRecord('open/0000cafe', '');

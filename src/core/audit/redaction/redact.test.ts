@@ -86,6 +86,11 @@ test('known values are masked everywhere, except short ones', () => {
   );
 });
 
+test('a backslash before a known value is no part of it', () => {
+  const redact = createRedactor(['hunter2-hunter2']);
+  expect(redact('C:\\hunter2-hunter2\\x')).toBe('C:\\[redacted]\\x');
+});
+
 test('known values may look like patterns of any kind', () => {
   const redact = createRedactor(['a.*+?^$&{}()|[\\]', "$1$&$`$'$$"]);
   expect(redact("x a.*+?^$&{}()|[\\] $1$&$`$'$$ y")).toBe(
