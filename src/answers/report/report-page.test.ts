@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { hostileText } from '../../../test/kit/judges/hostile-text.ts';
 import { tagsIn } from '../../../test/kit/judges/markup.ts';
 import type { NumberedTurn } from '../../core/runs/turns/turn-page.ts';
+import type { DiffFile } from '../unified-diff.ts';
 import type { ReportData } from './report-data.ts';
 import { reportPage } from './report-page.ts';
 
@@ -212,6 +213,21 @@ test('fences, headings, code and bold words of an answer are shown as such', () 
   expect(page).toContain('<strong class="head">Title</strong>Some <code>');
   expect(page).toContain('<code>a &#60; b</code> and <b>bold</b>.');
   expect(page).toContain('<pre>if (a &#60; b) {</pre><pre>open</pre>');
+});
+
+test('a diff says how many of its lines are left out, if any are', () => {
+  const leftOut = (linesLeftOut: number) => {
+    const file: DiffFile = {
+      ...{ path: 'a.txt', change: 'changed', isBinary: false },
+      ...{ added: 1, removed: 0, linesLeftOut },
+      hunks: [{ header: '@@', lines: [{ kind: 'added', text: 'x', new: 1 }] }]
+    };
+    const diff = { filesLeftOut: 0, files: [file] };
+    const words = wordsOf(reportPage(dataWith({ diff })));
+    return words.match(/\d+ more lines are left out/g);
+  };
+  expect(leftOut(9)).toEqual(['9 more lines are left out']);
+  expect(leftOut(0)).toBeNull();
 });
 
 test('a prompt that the title repeats is not shown twice', () => {

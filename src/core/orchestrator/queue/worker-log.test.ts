@@ -177,6 +177,20 @@ describe('in damaged files', () => {
     expect(aside).toHaveLength(1);
   });
 
+  test('a torn line is moved aside without a change, too', async () => {
+    await add('a');
+    const whole = readFileSync(folder.inbox, 'utf8');
+    appendFileSync(folder.inbox, '{"seq":2,"at":');
+    await another().repair();
+    expect(readFileSync(folder.inbox, 'utf8')).toBe(whole);
+    const [aside = ''] = readdirSync(folder.private).filter((name) =>
+      name.startsWith('inbox.torn-')
+    );
+    expect(readFileSync(`${folder.private}/${aside}`, 'utf8')).toBe(
+      '{"seq":2,"at":'
+    );
+  });
+
   test('invalid lines are skipped', async () => {
     await add('a');
     appendFileSync(folder.inbox, '\n{}\n[]\nnull\n{"seq":-1}\n{"seq":9}\n');
