@@ -49,10 +49,9 @@ export function jsonFormat(jsonc: Jsonc, key: string): EntryFormat {
       const servers = at(root, key);
       const entry = at(root, key, serverName)?.parent;
       if (!servers?.parent || !entry) return [];
-      const isAlone = servers.children?.length === 1;
       return [
         ...withoutMember(text, servers, entry),
-        ...(isAlone ? withoutMember(text, root, servers.parent) : []),
+        ...withoutMember(text, root, servers.parent),
         `${text.slice(0, root.offset)}${text.slice(end)}`,
         undefined
       ];
