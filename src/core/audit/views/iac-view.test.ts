@@ -5,6 +5,7 @@ import {
   createLog,
   type TestLog
 } from '../../../../test/kit/servers/logged-agents.ts';
+import { IacView } from './iac-view.ts';
 
 const noon = new Date('2026-11-21T12:00:00Z');
 let log: TestLog;
@@ -110,6 +111,32 @@ test('the totals start again at midnight', async () => {
   expect(tableRows()).toEqual(['| Claude | 1 | 0.0s | unknown |']);
   await view.render([], new Date('2026-11-23T00:00:02Z'));
   expect(tableRows()).toEqual(['| - | 0 | - | - |']);
+});
+
+test('an archived entry is rendered once, though its file grows', async () => {
+  log = createLog();
+  const { workspace, identity, pages } = log;
+  let renderings = 0;
+  const view = new IacView({
+    ...{ paths: workspace.paths, identity, pages },
+    ...{ maximumEntries: 5, maximumBytes: 1024 * 1024 },
+    redact: (text, from, to) => {
+      renderings += 1;
+      return text.slice(from, to);
+    }
+  });
+  // The text is long, so the rendering reads it from its file.
+  log.spawn(agentId(0), 'Much. '.repeat(5000));
+  log.finish(agentId(0), 'Done.');
+  log.run(1, 9);
+  await view.render([], noon);
+  expect(renderings).toBeGreaterThan(0);
+  renderings = 0;
+  log.run(9, 10);
+  await view.render([], noon);
+  const numbers = log.archived().map(({ id }) => id);
+  expect(numbers.sort()).toEqual([0, 1, 2, 3, 4].map(agentId));
+  expect(renderings).toBe(0);
 });
 
 function tableRows(): string[] {
