@@ -1,10 +1,16 @@
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { idOf, makeUp } from '../../test/kit/agents/made-up-agents.ts';
+import { until } from '../../test/kit/judges/until.ts';
+import { hostHere } from '../../test/kit/servers/host-here.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../test/kit/workspaces/temp-workspace.ts';
 import { loadConfig } from '../config/config.ts';
 import type { Flags } from '../config/overrides.ts';
+import { noteJournalled } from '../core/runs/run-files.ts';
 import type { ApiEngine } from '../plugin/plugin.ts';
 import { createHost } from './host.ts';
 
@@ -66,4 +72,23 @@ describe('an optional engine that is the engine of squads', () => {
     const environment = { ENGINE: 'rehearsal', TROUPE_ENGINES: 'codex' };
     expect(await offered({}, environment)).toEqual(['codex']);
   });
+});
+
+test('an ended agent of an unknown engine is not active in IAC.md any more', async () => {
+  const { host, workspace: own } = await hostHere();
+  const id = idOf(1);
+  const made = { agent_id: id, daysAgo: null, engine: 'unknown' };
+  const directory = makeUp(own.record, made);
+  noteJournalled(directory);
+  const view = join(own.path, 'logs', 'IAC.md');
+  const isActive = () => readFileSync(view, 'utf8').includes(`\n| \`${id}\` |`);
+  await host.attend();
+  expect(isActive()).toBe(true);
+  writeFileSync(join(directory, 'claim'), `${2 ** 22 + 1} 1\n`);
+  const exit = join(directory, 'exit');
+  writeFileSync(exit, '0\n');
+  // Other servers have a few seconds to record the end.
+  utimesSync(exit, 0, 0);
+  await host.tracker.look(id);
+  await until('a view without it', () => !isActive());
 });
