@@ -86,7 +86,8 @@ test('an answer to a parked agent that was killed has expired', async () => {
   expect(await resultOf(server, id)).toMatch(/^interrupted/);
 });
 
-test('a program that is parked again gets SIGTERM first', async () => {
+/** An agent that is parked, whose parker and program are gone. */
+function parkedFolder(script: string) {
   const directory = join(workspace.path, 'agent');
   const asks = join(directory, 'asks');
   mkdirSync(asks, { recursive: true });
@@ -94,9 +95,7 @@ test('a program that is parked again gets SIGTERM first', async () => {
     writeFileSync(join(asks, name), text);
   const parker = { pid: 2 ** 22 + 1, start: '1', place: 'gone' };
   const parked = JSON.stringify({ session: 's', asks: [], parker });
-  const script = `trap 'exit 7' TERM; : >ready; while :; do sleep 0.05; done`;
   mark('parked', parked);
-  mark('cleared', '');
   mark(
     'resume',
     JSON.stringify({
@@ -104,12 +103,31 @@ test('a program that is parked again gets SIGTERM first', async () => {
       ...{ sessionId: null, session: { type: 'session', field: 'id' } }
     })
   );
-  const child = spawn(process.execPath, [waitingProgram, directory, '0'], {
-    cwd: directory,
-    stdio: 'ignore'
-  });
-  const ended = new Promise((resolve) => child.on('close', resolve));
+  const start = () => {
+    const child = spawn(process.execPath, [waitingProgram, directory, '0'], {
+      cwd: directory,
+      stdio: 'ignore'
+    });
+    const ended = new Promise((resolve) => child.on('close', resolve));
+    return { child, ended };
+  };
   const isReady = () => existsSync(join(directory, 'ready'));
+  return { asks, mark, parked, start, isReady };
+}
+
+test('a killed parker is noticed at once, and what it left is done', async () => {
+  const { start, isReady } = parkedFolder(': >ready');
+  const { ended } = start();
+  // A parker that lives has 15 s.
+  await until('the program', isReady, 10_000);
+  expect(await ended).toBe(0);
+});
+
+test('a program that is parked again gets SIGTERM first', async () => {
+  const script = `trap 'exit 7' TERM; : >ready; while :; do sleep 0.05; done`;
+  const { asks, mark, parked, start, isReady } = parkedFolder(script);
+  mark('cleared', '');
+  const { child, ended } = start();
   await until('the program', isReady);
   expect(existsSync(join(asks, 'parked'))).toBe(false);
   // A canceled program gets its own signal.
