@@ -1,12 +1,16 @@
-import { existsSync } from 'node:fs';
+import { existsSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { idOf, makeUp } from '../../../../test/kit/agents/made-up-agents.ts';
+import { until } from '../../../../test/kit/judges/until.ts';
 import { commandHere } from '../../../../test/kit/servers/command-here.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../../../test/kit/workspaces/temp-workspace.ts';
+import { loadConfig } from '../../../config/config.ts';
 import { RunStore, wasRead } from '../../../core/runs/run-store.ts';
+import { createHost } from '../../../host/host.ts';
 
 let workspace: TempWorkspace;
 
@@ -64,6 +68,26 @@ describe('run', () => {
     expect(stderr).toContain(id);
     expect((await troupe('wait', id)).code).toBe(0);
     expect((await troupe('result', id)).stdout).toBe(answer('late'));
+  });
+
+  test('in the background waits for a free slot, and journals what a killed server has not', async () => {
+    workspace.write('.trouperc.json', '{"maxConcurrent": 1}');
+    const first = await run('hang', '-b');
+    const second = run('say late', '-b');
+    await until('the queued agent', () => store().ids().length > 1);
+    const left = { agent_id: idOf(1), daysAgo: 1, isOpen: true };
+    const outcome = join(makeUp(workspace.record, left), 'outcome.json');
+    utimesSync(outcome, 0, 0);
+    await until('the journalled end', () => !store().isOpen(left.agent_id));
+
+    const flags = { workspace: workspace.path, engines: 'rehearsal' };
+    const config = await loadConfig(flags, { HOME: workspace.home });
+    const host = await createHost(config);
+    await host.cancel(first.stdout.trim());
+    await host.close();
+    const { code, stdout, stderr } = await second;
+    expect([code, stderr]).toEqual([0, expect.stringContaining('free slot')]);
+    expect((await troupe('wait', stdout.trim())).code).toBe(0);
   });
 
   test('in the background prints what has started as JSON', async () => {
