@@ -254,6 +254,7 @@ export function eventsOf(directory: string): Record<string, unknown>[] {
   const text = readOnce(fileIn(directory, 'events.jsonl')) ?? '';
   return text
     .split('\n')
+    .filter((line) => line !== '')
     .map(parse)
     .filter((event) => event !== undefined);
 }
