@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { problemLogger } from './log.ts';
 
 function ofSystem(code: string, rest: string) {
@@ -35,3 +35,22 @@ test.each(['ENOSPC', 'EROFS', 'EDQUOT'])(
     expect(logged[0]).toMatch(/disk .* may be out of date\. \w+/);
   }
 );
+
+test('diagnostics go to stderr until they are silenced', async () => {
+  // Silence lasts as long as the module.
+  vi.resetModules();
+  onTestFinished(() => {
+    vi.resetModules();
+    vi.restoreAllMocks();
+  });
+  const { log, silenceLog } = await import('./log.ts');
+  const printed: string[] = [];
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    printed.push(String(text));
+    return true;
+  });
+  log('one');
+  silenceLog();
+  log('two');
+  expect(printed).toEqual(['troupe: one\n']);
+});

@@ -216,6 +216,11 @@ describe('in a folder where only owners may delete their files', () => {
     expect(refusal(usual(uid))).toBe('');
   });
 
+  test('a link with one of our names is refused as a link', () => {
+    symlinkSync(workspace.home, file);
+    expect(refusal(usual(uid))).toContain(`${file} is a symbolic link`);
+  });
+
   test("another user's folder is refused, with a hint to use another one", () => {
     if (uid === 0) chownSync(folder, 4321, 4321);
     expect(refusal(usual(uid + 1))).toContain(
