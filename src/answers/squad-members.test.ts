@@ -92,6 +92,13 @@ test('output is returned to the last byte, including blank lines', async () => {
   expect(facts).not.toHaveProperty('truncated');
 });
 
+test('output whose file was removed is empty', async () => {
+  write('stderr', 'a warning');
+  const facts = await factsOf(ended());
+  expect(facts).toMatchObject({ rawStdout: '', rawStderr: 'a warning' });
+  expect(facts).not.toHaveProperty('truncated');
+});
+
 test('invalid UTF-8 becomes replacement characters', async () => {
   write('stdout', Buffer.from([0x61, 0xff, 0xfe, 0x62]));
   write('stderr', Buffer.from([0xe2, 0x82]));

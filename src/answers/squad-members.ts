@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf } from '../core/errors.ts';
 import { askedChatOf, chatIdOf, type Run } from '../core/runs/run.ts';
@@ -135,22 +134,23 @@ function otherChat(asked: string): string {
   return `It did not continue the chat "${asked}": chatId is another one, where it may not know its role. For a new chat, leave chatId out.`;
 }
 
-/** The text of a file, verbatim. A cut text comes with size and path. */
+/**
+ * The text of a file, verbatim; empty when it does not exist. A cut text comes
+ * with size and path.
+ */
 async function rawPart(
   name: string,
   path: string,
   reach: number
 ): Promise<Part> {
-  const none = { chars: 0, within: () => ({ [name]: '' }) };
-  if (!existsSync(path)) return none;
   const bytes = sizeOf(path);
   const ends = await readEnds(path, reach, reach, bytes).catch(
     (error: unknown) => {
-      // A cleanup may just have removed the file.
+      // A cleanup may have removed the file.
       if (errnoOf(error) !== 'ENOENT') throw error;
     }
   );
-  if (!ends) return none;
+  if (!ends) return { chars: 0, within: () => ({ [name]: '' }) };
   return endsPart(name, ends, {
     mark: '\n\n… [cut] …\n\n',
     fields: () => ({
