@@ -1,11 +1,19 @@
 import { existsSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test
+} from 'vitest';
 import {
   idOf,
   type MadeUp,
   makeUp
 } from '../../../../test/kit/agents/made-up-agents.ts';
+import { openOffice } from '../../../../test/kit/agents/worker-office.ts';
 import { commandHere } from '../../../../test/kit/servers/command-here.ts';
 import {
   createTempWorkspace,
@@ -162,6 +170,24 @@ describe('a named agent', () => {
     expect(stderr).toContain('whatever their age and size');
     expect(there()).toEqual(all);
   });
+});
+
+test('--workers removes the workers that have ended, and no others', async () => {
+  const office = await openOffice();
+  onTestFinished(() => office.close());
+  const [ended, alive] = ['aaaaaaaa', 'bbbbbbbb'];
+  for (const id of [ended, alive]) office.hire(id);
+  const { signal } = new AbortController();
+  await office.desk(ended).waitForCommand({ timeoutMs: 0, signal });
+  office.lose(ended);
+  const master = office.master();
+  const { store } = master;
+  await master.attend();
+  const args = ['--workers', '--yes', '--workspace', office.workspace.path];
+  const { code } = await commandHere(office.workspace, ['clean', ...args]);
+  expect(code).toBe(0);
+  expect(store.ids()).toEqual([alive]);
+  expect(existsSync(store.folderOf(ended).private)).toBe(false);
 });
 
 describe('--orphans', () => {
