@@ -5,8 +5,11 @@ import { idOf, makeUp } from '../../../../test/kit/agents/made-up-agents.ts';
 import { until } from '../../../../test/kit/judges/until.ts';
 import {
   type HostHere,
+  hireWorker,
   hostHere
 } from '../../../../test/kit/servers/host-here.ts';
+import type { Worker } from '../../../core/orchestrator/queue/worker-store.ts';
+import { claimNeverStarts } from '../../../core/runs/run-files.ts';
 import { type Changes, Live, topicsIn } from './live.ts';
 
 const id = idOf(0x11111111);
@@ -117,6 +120,37 @@ test('a server whose page starts an agent enforces the limits of its agents', ()
   live.own();
   live.own();
   expect(readdirSync(servers)).toContain(`${process.pid}`);
+});
+
+describe('the crash of a worker', () => {
+  async function crashed(): Promise<Worker> {
+    const worker = hireWorker(here, 'aaaaaaaa');
+    const { folder, log } = worker;
+    await log.change(() => ({
+      events: [{ type: 'ready', by: 'troupe' }],
+      result: undefined
+    }));
+    claimNeverStarts(folder.start(1));
+    return worker;
+  }
+
+  test('is not recorded by a page that only looks', async () => {
+    const { log } = await crashed();
+    const { sent } = reader('board');
+    await sent(1);
+    // The page finds this when it reads everything again, about a second later.
+    makeUp(here.workspace.record, { agent_id: id, daysAgo: null });
+    await sent(2);
+    expect(log.read().status).toBe('ready');
+  });
+
+  test('is recorded once the page has given a worker something to do', async () => {
+    const { folder, log } = await crashed();
+    live.ownWorkers();
+    reader('board');
+    await until('its record', () => !existsSync(folder.request));
+    expect(log.read().status).toBe('crashed');
+  });
 });
 
 test.each([
