@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { until } from '../../../test/kit/judges/until.ts';
 import { createTempWorkspace } from '../../../test/kit/workspaces/temp-workspace.ts';
-import { askFile, createAskFolder, decide } from './ask-files.ts';
+import { askFile, asksIn, createAskFolder, decide } from './ask-files.ts';
 import { Asker, type AskRequest, type AskSettings } from './asker.ts';
 import { holdAll, release, unpark } from './parking.ts';
 
@@ -27,7 +27,11 @@ beforeEach(() => {
   createAskFolder(directory);
 });
 
-function ask(more: Partial<AskSettings> = {}, signal = AbortSignal.any([])) {
+function ask(
+  more: Partial<AskSettings> = {},
+  signal = AbortSignal.any([]),
+  what = request
+) {
   const settings: AskSettings = {
     ...{ agentId, engine: 'x', seconds: 60, access: 'read' },
     ...{ cwd: directory, workspace: directory, edits: [], reads: [] },
@@ -38,7 +42,7 @@ function ask(more: Partial<AskSettings> = {}, signal = AbortSignal.any([])) {
     attempts += 1;
   };
   const asker = new Asker({ directory, settings, self, startParking });
-  return asker.ask(request, signal);
+  return asker.ask(what, signal);
 }
 
 const there = (name: string) =>
@@ -50,6 +54,21 @@ test('an ask that waits for long offers to park its run', async () => {
   expect(attempts).toBe(1);
   decide(directory, first, allow);
   expect(await answer).toMatchObject(allow);
+});
+
+test('a question is recorded with its options and its reason', async () => {
+  const question: AskRequest = {
+    ...{ kind: 'question', tool: 'ask_coordinator' },
+    ...{ subject: { question: 'Which?' }, options: ['red', 'blue'] },
+    ...{ reason: 'Both fit.', needs: 'write', call: '["ask_coordinator",{}]' }
+  };
+  const answer = ask({}, AbortSignal.any([]), question);
+  await there('1.json');
+  expect(asksIn(directory, agentId)).toMatchObject([
+    { options: ['red', 'blue'], reason: 'Both fit.' }
+  ]);
+  decide(directory, first, { decision: null, text: 'red', by: 'person' });
+  expect(await answer).toMatchObject({ text: 'red' });
 });
 
 test('an ask of a run that cannot be parked leaves no marks', async () => {

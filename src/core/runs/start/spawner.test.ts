@@ -69,6 +69,12 @@ describe('a spawn that is refused leaves nothing', () => {
     await expectRefused('unknown_engine', { engine: 'none' });
   });
 
+  test('if it has to ask and its engine cannot be held to that', async () => {
+    stage = await createSpawnStage();
+    await expectRefused('ask_unsupported', { ask: 'person' });
+    await expectStarted({ ask: 'none' });
+  });
+
   test('if there is no repository for its worktree', async () => {
     stage = await createSpawnStage();
     await expectRefused('no_repository', { isolate: 'worktree' });
