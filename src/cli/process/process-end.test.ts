@@ -10,12 +10,17 @@ const directory = mkdtempSync(join(tmpdir(), 'process-end-'));
 const program = join(directory, 'program.mjs');
 const fifo = join(directory, 'fifo');
 
-/** Catches signals, and reads the file that it is given over and over. */
+/**
+ * Catches signals and prints their names, and reads the file that it is given
+ * over and over.
+ */
 const source = `
 import { readFile } from 'node:fs/promises';
 import { catchInterruption } from ${JSON.stringify(join(import.meta.dirname, 'process-end.ts'))};
 const { beforeEnd } = catchInterruption();
 beforeEnd(() => process.stdout.write('last\\n'));
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(name, () => process.stdout.write(name + '\\n'));
 setInterval(() => undefined, 1000);
 const read = async () => { for (;;) await readFile(process.argv[2]); };
 for (let n = 0; n < 4; n += 1) void read();
@@ -31,8 +36,8 @@ beforeAll(async () => {
   spawnSync('mkfifo', [fifo]);
 });
 
-/** How the program ends after two signals, and what it prints. */
-async function afterTwo(signal: NodeJS.Signals, file: string) {
+/** How the program ends after these signals, and what it prints. */
+async function after(signals: NodeJS.Signals[], file: string) {
   const child = spawn(process.execPath, [program, file], {
     stdio: ['ignore', 'pipe', 'inherit']
   });
@@ -40,11 +45,12 @@ async function afterTwo(signal: NodeJS.Signals, file: string) {
   child.stdout.on('data', (chunk) => {
     text += String(chunk);
   });
-  await once(child.stdout, 'data');
   const closed = once(child, 'close');
-  child.kill(signal);
   // Two signals at once would count as one.
-  setTimeout(() => child.kill(signal), 50);
+  for (const signal of signals) {
+    await once(child.stdout, 'data');
+    child.kill(signal);
+  }
   const [code, by] = await closed;
   return { code, by, text };
 }
@@ -55,14 +61,25 @@ test.each([
 ] as const)(
   'a second %s ends a process that reads files with code %i',
   async (signal, code) => {
-    expect(await afterTwo(signal, program)).toEqual({
+    expect(await after([signal, signal], program)).toEqual({
       ...{ code, by: null },
-      text: 'ready\nlast\n'
+      text: `ready\n${signal}\nlast\n${signal}\n`
     });
   }
 );
 
 test('a second signal ends a process although a file does not answer', async () => {
-  const { by, text } = await afterTwo('SIGINT', fifo);
-  expect({ by, text }).toEqual({ by: 'SIGKILL', text: 'ready\nlast\n' });
+  const { by, text } = await after(['SIGINT', 'SIGINT'], fifo);
+  expect({ by, text }).toEqual({
+    by: 'SIGKILL',
+    text: 'ready\nSIGINT\nlast\nSIGINT\n'
+  });
+});
+
+test('a process whose terminal was closed ends by SIGHUP, and not at a second SIGHUP', async () => {
+  const ended = await after(['SIGHUP', 'SIGHUP', 'SIGTERM'], program);
+  expect(ended).toEqual({
+    ...{ code: null, by: 'SIGHUP' },
+    text: 'ready\nSIGHUP\nSIGHUP\nlast\nSIGTERM\n'
+  });
 });
