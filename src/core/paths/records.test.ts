@@ -1,11 +1,11 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../../test/kit/workspaces/temp-workspace.ts';
-import { currentPathIn } from './records.ts';
+import { currentPathIn, identityOf, restoreIdentity } from './records.ts';
 
 let workspace: TempWorkspace;
 
@@ -41,4 +41,12 @@ test('a workspace that was moved into its former place keeps its new paths', () 
   mkdirSync(join(here, 'new'));
   expect(current(join(here, 'new'), former)).toBe(join(here, 'new'));
   expect(current(join(former, 'a'), former)).toBe(join(here, 'a'));
+});
+
+test('a damaged identity file does not stop a server that knows the identity, and is kept', () => {
+  const { paths } = workspace;
+  const identity = identityOf(paths);
+  workspace.writeRecord('workspace.json', '{"v":1,');
+  restoreIdentity(paths, identity);
+  expect(readFileSync(paths.identity, 'utf8')).toBe('{"v":1,');
 });

@@ -1,0 +1,43 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import {
+  agentId,
+  createLog,
+  type TestLog
+} from '../../../../test/kit/servers/logged-agents.ts';
+import {
+  outcomeWith,
+  recordWith
+} from '../../../../test/kit/servers/run-facts.ts';
+import { RunStore } from '../../runs/run-store.ts';
+
+const secret = 'a-known-secret-value';
+const id = agentId(1);
+let log: TestLog;
+
+beforeEach(() => {
+  log = createLog({ secrets: [secret] });
+  onTestFinished(log.workspace.remove);
+});
+
+/** The page of an agent that has ended, with these files in its folder. */
+async function pageWith(files: Record<string, string>): Promise<string> {
+  const store = new RunStore(log.workspace.record);
+  store.create(recordWith({ agent_id: id }), 'x', 'x');
+  for (const [name, text] of Object.entries(files))
+    log.workspace.writeRecord(`spawns/${id}/${name}`, text);
+  store.end(id, outcomeWith());
+  expect(await log.pages.write(id)).toBe(true);
+  return log.read(`agents/${id}.md`);
+}
+
+test('the diff of an agent is on its page, without secrets', async () => {
+  const page = await pageWith({ 'changes.diff': `+a\n+${secret}\n+b\n` });
+  expect(page).toMatch(
+    /^## Diff \(\d+ chars\)\n\n```diff\n\+a\n\+.*\n\+b\n\n```$/m
+  );
+  expect(page).not.toContain(secret);
+});
+
+test('an agent that has changed nothing has no diff on its page', async () => {
+  expect(await pageWith({})).not.toContain('## Diff');
+});
