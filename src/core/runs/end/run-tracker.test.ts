@@ -20,6 +20,7 @@ import { createProcesses } from '../../../adapters/child-process/processes.ts';
 import { createRepositories } from '../../../adapters/git/repositories.ts';
 import type { Engine } from '../../../plugin/plugin.ts';
 import { ChangeTracker } from '../../changes/change-tracker.ts';
+import type { RunRecord } from '../run.ts';
 import { RunEvents } from '../run-events.ts';
 import { noteJournalled, stopRequestOf } from '../run-files.ts';
 import { RunStore } from '../run-store.ts';
@@ -47,22 +48,27 @@ const engine: Engine = {
 
 /** The problems reported while a tick finalizes a run that has ended. */
 async function problemsOf(meanwhile: (directory: string) => void) {
-  const record = recordWith({ engine: 'x', owner: processes.self });
+  const { directory } = ended(recordWith({ owner: processes.self }));
+  const problems: unknown[] = [];
+  await trackerOf(problems, () => meanwhile(directory)).tick();
+  return problems;
+}
+
+/** A run whose program has ended; its end is not recorded. */
+function ended(record: RunRecord) {
   store.create(record, 'x', 'x');
   const directory = store.directoryOf(record.agent_id);
   const { pid, start } = processes.self;
   writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
   writeFileSync(join(directory, 'exit'), '0\n');
-  const problems: unknown[] = [];
-  await trackerOf(problems, () => meanwhile(directory)).tick();
-  return problems;
+  return { id: record.agent_id, directory };
 }
 
 /** The tracker of a server that did not start the run. */
 function trackerOf(
   problems: unknown[],
   onEngine = () => undefined as unknown,
-  isKnown = true
+  known: Engine | 'unknown' = engine
 ) {
   const repositories = createRepositories();
   const { path } = log.workspace;
@@ -81,7 +87,7 @@ function trackerOf(
     // Called after the end is detected and before it is recorded.
     engineOf: () => {
       onEngine();
-      return isKnown ? engine : undefined;
+      return known === 'unknown' ? undefined : known;
     },
     starter: { hasStarted: () => false, takeOver: () => undefined },
     events: new RunEvents((problem) => problems.push(problem)),
@@ -112,16 +118,25 @@ test('an end that another server records between two looks is no damage', async 
     }
   }
   store = new Late(log.workspace.record);
-  store.create(record, 'x', 'x');
-  const directory = store.directoryOf(id);
-  const { pid, start } = processes.self;
-  writeFileSync(join(directory, 'claim'), `${pid} ${start}\n`);
-  writeFileSync(join(directory, 'exit'), '0\n');
+  const { directory } = ended(record);
   const longAgo = Date.now() / 1000 - 60;
   utimesSync(join(directory, 'exit'), longAgo, longAgo);
-  const tracker = trackerOf([], () => undefined, false);
+  const tracker = trackerOf([], () => undefined, 'unknown');
   expect((await tracker.run(id))?.isUnjudged).toBe(true);
   expect((await tracker.run(id))?.status).toBe('completed');
+});
+
+test('the end of a program is not recorded by an API engine of its name', async () => {
+  const { id, directory } = ended(recordWith({ owner: processes.self }));
+  writeFileSync(join(directory, 'stdout'), 'Done.');
+  const api: Engine = {
+    ...{ kind: 'api', name: 'x', description: '', keyNames: [] },
+    generate: async () => ({ text: '', finished: true })
+  };
+  await trackerOf([], undefined, api).tick();
+  expect(store.hasOutcome(id)).toBe(false);
+  await trackerOf([]).tick();
+  expect(store.outcomeOf(id)?.status).toBe('completed');
 });
 
 test.each([

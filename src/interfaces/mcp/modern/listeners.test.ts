@@ -87,8 +87,9 @@ test('a change is reported to the streams that are for it', async () => {
   expect(two.seen.map(([method]) => method)).toEqual([acknowledged]);
 });
 
-test('a resource stays subscribed until its last stream is over', async () => {
+test('a server may notify while a stream is open, and its resource stays subscribed', async () => {
   const { open, subscribed, bridge } = await start();
+  expect(bridge.canNotify).toBe(false);
   const one = open('one', { resourceSubscriptions: ['a:1'] });
   const two = open('two', { resourceSubscriptions: ['a:1'] });
   await until('both', () => one.seen[0] && two.seen[0]);

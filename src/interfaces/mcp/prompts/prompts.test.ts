@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { joinedLine } from './prompts.ts';
+import { hostHere } from '../../../../test/kit/servers/host-here.ts';
+import { joinedLine, Prompts } from './prompts.ts';
 
 const prompt = {
   arguments: ['task', 'engine', 'access'].map((name) => ({
@@ -30,4 +31,13 @@ test.each([
   ['Claude Desktop', 'claude-ai', { task: 'Fix', engine: 'codex' }]
 ])('%s stays unchanged', (_, clientName, values) => {
   expect(joinedLine(prompt, values, clientName)).toEqual({ values });
+});
+
+test('a prompt has the values of the user, and the defaults of the others', async () => {
+  const { host } = await hostHere();
+  const given = { task: 'Fix it.', engine: 'none' };
+  const { text } = await new Prompts(host).get('delegate', given, 'codex');
+  expect(text).toContain('\n\n```text\nFix it.\n```\n\n');
+  expect(text).toContain('- Engine: `none` (this server has rehearsal)\n');
+  expect(text).toContain('- Access: not named, choose the least');
 });
