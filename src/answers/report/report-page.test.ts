@@ -250,3 +250,13 @@ test('an agent at work has no answer yet, and one without a file none any more',
   );
   expect(page('completed', textOf(' \n'))).toContain('It said nothing.');
 });
+
+test('a changed file is marked as binary if it is', () => {
+  const fileWith = (path: string, isBinary: boolean): DiffFile => ({
+    ...{ path, isBinary, change: 'added', added: 0, removed: 0 },
+    ...{ hunks: [], linesLeftOut: 0 }
+  });
+  const files = [fileWith('a.txt', false), fileWith('b.bin', true)];
+  const page = reportPage(dataWith({ diff: { files, filesLeftOut: 0 } }));
+  expect(wordsOf(page)).toContain('\na.txt\nadded\nb.bin\nadded\nbinary\n');
+});
