@@ -127,6 +127,16 @@ test('a first task that fails is an exit code of 2, and its entry is printed', a
   expect(stdout).toMatch(/### 🤖 Name the files[\s\S]*\*\*Failed\*\*/);
 });
 
+test('a first task that cannot be started is an exit code of 1, with the reason', async () => {
+  workspace.write('troupe.config.json', '{"toolsets": ["council"]}');
+  const { code, stdout, stderr } = await init(['codex', '--yes', '--json']);
+  expect(code).toBe(1);
+  const { first_task } = JSON.parse(stdout);
+  const problem = 'There is no tool "spawn_rehearsal".';
+  expect(first_task).toMatchObject({ agent_id: null, status: null, problem });
+  expect(stderr).toContain(`the first task was not done: ${problem}`);
+});
+
 test.each([
   ['grok', 'is an API and works on no files.'],
   ['nobody', 'nobody']
