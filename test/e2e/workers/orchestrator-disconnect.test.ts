@@ -1,4 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import {
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test
+} from 'vitest';
 import { until } from '../../kit/judges/until.ts';
 import type { McpClient } from '../../kit/servers/mcp-client.ts';
 import {
@@ -103,4 +112,18 @@ describe.each(backends)('a master whose client leaves (%s)', (backend) => {
     expect(status).toMatch(/^(stopped|crashed)$/);
     expect(tmux_pane_id).toBeNull();
   });
+});
+
+test('the server of a worker whose client leaves removes the files of its process', async () => {
+  const stage = createOrchestratorStage('process');
+  onTestFinished(stage.close);
+  const { desk } = await stage.puppet(await stage.serve());
+  const filesOfDesk = () =>
+    readdirSync(join(stage.record, 'workers'), { recursive: true })
+      .map(String)
+      .filter((path) => basename(path).startsWith(`${desk.pid}.`));
+  // It has taken the lock of its worker, to report that it is ready.
+  expect(filesOfDesk()).not.toEqual([]);
+  expect(await desk.close()).toEqual({ code: 0, signal: null });
+  expect(filesOfDesk()).toEqual([]);
 });
