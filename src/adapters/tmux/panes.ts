@@ -79,7 +79,6 @@ export async function closePane(server: Server, row: PaneRow): Promise<void> {
   try {
     await runTmux({ ...server, commands });
   } catch (error) {
-    if (isOvertaken(error)) return;
     if (!(error instanceof TmuxError)) throw error;
     await arrange(server, row.window, zoom);
   }
@@ -263,7 +262,8 @@ async function arrange(
     if (!first) return true;
     const layout = layoutCommands(panes);
     if (!layout) return false;
-    const zoom = zoomOf(panes) ?? zoomed;
+    const isThere = panes.some(({ pane }) => pane === zoomed);
+    const zoom = zoomOf(panes) ?? (isThere ? zoomed : undefined);
     const commands = [
       ...layout,
       ...(zoom ? [['resize-pane', '-Z', '-t', zoom]] : [])
