@@ -220,16 +220,14 @@ function changeOwner(descriptor: number, attributes: FileAttributes): void {
 }
 
 export const isWindows = process.platform === 'win32';
-/** Windows syncs only what is open for writing, and no directories. */
-export const syncFlags = isWindows ? 'r+' : 'r';
 
 /**
  * Makes a file, or the new and renamed entries of a directory, survive a power
- * failure.
+ * failure. Windows syncs only what is open for writing, and no directories.
  */
 export function syncNow(path: string): void {
   if (isWindows && statSync(path).isDirectory()) return;
-  const descriptor = openSync(path, syncFlags);
+  const descriptor = openSync(path, isWindows ? 'r+' : 'r');
   try {
     fdatasyncSync(descriptor);
   } finally {

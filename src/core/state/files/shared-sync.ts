@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isWindows, syncFlags, syncNow } from './atomic-file.ts';
+import { isWindows, syncNow } from './atomic-file.ts';
 
 /** Yields each file or directory that has to be on the disk before it goes on. */
 export type DurableWork<T> = Generator<string, T>;
@@ -86,9 +86,10 @@ function afterSync<T>(path: string, work: DurableWork<T>) {
   return work.next();
 }
 
+/** `syncNow` in a thread of the pool. */
 async function sync(path: string): Promise<void> {
   if (isWindows && (await stat(path)).isDirectory()) return;
-  const file = await open(path, syncFlags);
+  const file = await open(path, isWindows ? 'r+' : 'r');
   try {
     await file.datasync();
   } finally {
