@@ -50,7 +50,7 @@ export async function withTimeout<T>(
 }
 
 /** Work that can wait does not wait longer for a turn of its own. */
-const mostLateMs = 2000;
+const mostLateMs = 1000;
 /** Work that is done together waits this long for other pieces. */
 const gatherMs = 50;
 
@@ -101,7 +101,7 @@ export class Throttle {
   }
 
   /**
-   * Resolves in a turn for which no other work waits, or after two seconds in
+   * Resolves in a turn for which no other work waits, or after a second in
    * every other turn, in the order of the calls; undefined when that is now.
    */
   later(): Promise<void> | undefined {

@@ -175,6 +175,11 @@ test('a slot that was released is left to another server that waits, for 150 ms'
   queued('cccccccc');
   expect(slots.take(ours, own)).toBe('contended');
   expect(isAnnounced('bbbbbbbb')).toBe(false);
+  // This server is about to queue it itself.
+  slots.coming.add('cccccccc');
+  expect(slots.take(ours, own)).toBe('taken');
+  slots.withdraw(ours);
+  slots.coming.delete('cccccccc');
   store.close('cccccccc');
   expect(slots.take(ours, own)).toBe('taken');
   slots.withdraw(ours);

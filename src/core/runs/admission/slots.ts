@@ -67,12 +67,13 @@ export class OwnSlots {
    * some time to take a slot that one of these agents has released.
    */
   take(record: RunRecord, queued: Ids): SlotResult {
+    const { kind } = record;
+    const full = this.#slots[kind].isFull(record, this.#heldOf(kind));
+    if (full) return full;
     const isRecent = performance.now() - this.#lastEnd <= yieldMs;
-    const ours = {
-      has: (id: string) => this.has(id) || queued.has(id) || this.coming.has(id)
-    };
-    if (isRecent && this.#slots[record.kind].areRequested(ours))
-      return 'contended';
+    const idle = this.#idle(queued);
+    const ours = { has: (id: string) => this.has(id) || idle.has(id) };
+    if (isRecent && this.#slots[kind].areRequested(ours)) return 'contended';
     return this.takeNow(record, queued);
   }
 
@@ -80,9 +81,15 @@ export class OwnSlots {
   takeNow(record: RunRecord, queued?: Ids): SlotResult {
     const { kind } = record;
     const ours = this.#heldOf(kind);
-    const result = this.#slots[kind].take(record, ours, queued);
+    const result = this.#slots[kind].take(record, ours, this.#idle(queued));
     if (result === 'taken') this.#held.set(record.agent_id, record);
     return result;
+  }
+
+  /** This server's agents that have no slot. */
+  #idle(queued: Ids | undefined): Ids {
+    const { coming } = this;
+    return { has: (id) => coming.has(id) || queued?.has(id) === true };
   }
 
   has(agentId: string): boolean {
@@ -156,9 +163,9 @@ export class Slots {
     idle: Ids = new Set()
   ): SlotResult {
     const { agent_id: id, engine } = requested;
-    const all = [...ours.filter(({ agent_id }) => agent_id !== id), requested];
-    const own = this.#exceeded(all, [engine]);
-    if (own) return own === 'kind' ? 'full' : 'engine full';
+    const full = this.isFull(requested, ours);
+    if (full) return full;
+    const all = withRequested(requested, ours);
     const contention = () => {
       const everywhere = [...all, ...this.#others(all, idle)];
       const exceeded = this.#exceeded(everywhere, [engine]);
@@ -173,6 +180,16 @@ export class Slots {
     const after = contention();
     if (after) setStarting(directory, false);
     return after ?? 'taken';
+  }
+
+  /** Whether this server's own agents use all slots. */
+  isFull(
+    requested: SlotUser,
+    ours: SlotUser[]
+  ): 'full' | 'engine full' | undefined {
+    const all = withRequested(requested, ours);
+    const own = this.#exceeded(all, [requested.engine]);
+    return own === 'engine' ? 'engine full' : own && 'full';
   }
 
   /** Whether agents of these engines could all start now, in addition to `ours`. */
@@ -233,6 +250,11 @@ export class Slots {
     if (state === 'ended') this.#ended.add(id);
     return state === 'running' || state === 'preparing' ? record : undefined;
   }
+}
+
+function withRequested(requested: SlotUser, ours: SlotUser[]): SlotUser[] {
+  const others = ours.filter((one) => one.agent_id !== requested.agent_id);
+  return [...others, requested];
 }
 
 /** An older announcement has expired: its server was paused or killed. */

@@ -89,7 +89,11 @@ function trackerOf(
       onEngine();
       return known === 'unknown' ? undefined : known;
     },
-    starter: { hasStarted: () => false, takeOver: () => undefined },
+    starter: {
+      hasStarted: () => false,
+      isQueued: () => false,
+      takeOver: () => undefined
+    },
     events: new RunEvents((problem) => problems.push(problem)),
     onProblem: (problem) => problems.push(problem)
   });

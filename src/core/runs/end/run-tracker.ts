@@ -186,6 +186,7 @@ export class RunTracker {
   #statusNow(record: RunRecord): Status | undefined {
     const { store, processes, starter } = this.#with;
     const { agent_id: id } = record;
+    if (starter.isQueued(record)) return 'queued';
     if (store.hasOutcome(id)) return 'ended';
     if (starter.hasStarted(id)) return 'running';
     const state = liveStateOf(record, store.directoryOf(id), processes);

@@ -10,7 +10,12 @@ import {
   type SlotResult
 } from '../admission/slots.ts';
 import { notPrepared, type RunRecord, type RunStatus } from '../run.ts';
-import { claimNeverStarts, claimOf, requestStop } from '../run-files.ts';
+import {
+  claimNeverStarts,
+  claimOf,
+  requestStop,
+  wasClaimed
+} from '../run-files.ts';
 import { isHeritable } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
@@ -201,6 +206,11 @@ export class RunStarter {
   /** The runs that this server has queued, or that have one of its slots. */
   own(): RunRecord[] {
     return [...this.slots.records(), ...this.#queue.records()];
+  }
+
+  isQueued(record: RunRecord): boolean {
+    const isWaiting = this.#queue.has(record.agent_id);
+    return isWaiting && !wasClaimed(this.#directoryOf(record));
   }
 
   /** True from the launch of a run until this process has seen it end. */
