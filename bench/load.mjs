@@ -16,7 +16,12 @@ import { cleanEnvironment, createWorkspace, runBench } from './support.mjs';
 
 const lookMs = 50;
 const restLooks = 40;
-const limits = { listMs: 50, loopMs: 100, megabytes: 120 };
+const limits = {
+  ...{ listMs: 50, loopMs: 100, megabytes: 120 },
+  ...{ halfAnsweredMs: 100, answeredMs: 500 },
+  /** Times as long as the same programs started by Node. */
+  ...{ together: 2, queued: 3 }
+};
 /** Megabytes above the idle server. */
 const growth = 60;
 /** A guard is at least this multiple of the figure at rest. */
@@ -191,9 +196,15 @@ function rowsOf({ agents, slots }, seen) {
           )
         ]),
     row(`${name}: first call → all ended; floor: by Node alone`, [seen.ms], {
-      floor: [seen.floorMs]
+      floor: [seen.floorMs],
+      ...(isSummarized
+        ? { limit: slots < agents ? limits.queued : limits.together }
+        : {}),
+      ...summarized('all ended'),
+      advisory: true
     }),
     row(`${name}: spawn answered`, seen.spawned),
+    ...(isBound ? answerRows(name, seen.spawned, summarized) : []),
     row(`${name}: \`list\` meanwhile; floor: at rest`, seen.listed, {
       floor: seen.rest
     }),
@@ -222,6 +233,19 @@ function rowsOf({ agents, slots }, seen) {
     }),
     ...atMost(`${name}: processor time of the server`, seen.cpuMs, 'ms', {})
   ];
+}
+
+function answerRows(name, spawned, summarized) {
+  const { median, p99 } = row('', spawned);
+  return [
+    ['half of the spawns answered', median, limits.halfAnsweredMs],
+    ['99 of 100 spawns answered', p99, limits.answeredMs]
+  ].flatMap(([words, ms, limit]) =>
+    atMost(`${name}: ${words}`, ms, 'ms', {
+      ...{ limit, absolute: true, advisory: true },
+      ...summarized(words)
+    })
+  );
 }
 
 function atMost(name, value, unit, options) {

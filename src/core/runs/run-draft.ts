@@ -12,6 +12,8 @@ export interface Draft {
   stdin: string;
   /** The outcome of a run that cannot start. */
   outcome?: Outcome | undefined;
+  /** Called once it has its id; an error undoes the run. */
+  admit?: (() => void) | undefined;
 }
 
 /** Writes the folder of a new run under a name of its own. */

@@ -137,6 +137,7 @@ export class RunStore {
       folder = this.directoryOf(agentId);
       // Another server may have removed the mark of a spawn that was paused.
       if (!this.isOpen(agentId)) this.#mark(agentId);
+      run.admit?.();
       yield this.#spawns;
       this.#remember(run.record);
       return true;

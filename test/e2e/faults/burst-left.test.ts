@@ -32,7 +32,9 @@ afterEach(async () => {
 async function spawnMany(): Promise<string[]> {
   const spawned = await Promise.all(
     Array.from({ length: count }, (_, n) =>
-      server.call('spawn_shell', { prompt: `echo ${n} >>began.${n}; echo ok` })
+      server.call('spawn_shell', {
+        prompt: `echo ${n} >>began.${n}; sleep 2; echo ok`
+      })
     )
   );
   expect(spawned.map(({ data }) => data.status)).toEqual(
@@ -75,15 +77,4 @@ test('a server whose client leaves starts all that it has answered', async () =>
   await until('the start of all', haveAllBegun);
   server = await startServer(workspace, options);
   await expectAllCompleted(ids);
-});
-
-test('an agent that is canceled before it starts never starts', async () => {
-  const ids = await spawnMany();
-  const last = ids.at(-1) ?? '';
-  await server.call('cancel_agent', { agent_id: last });
-  await server.call('wait_for_agents', { agent_ids: ids, timeout: 60 });
-  const { data } = await server.call('result', { agent_id: last });
-  if (data.status === 'canceled') expect(data.error).toContain('before it');
-  expect(hasBegun(count - 1)).toBe(data.status === 'completed');
-  expect(hasBegun(count - 2)).toBe(true);
 });

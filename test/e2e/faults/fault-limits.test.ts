@@ -99,10 +99,11 @@ describe('an account that may start hardly any more processes', () => {
     async () => {
       giveToOther(workspace);
       await start({ under: asOther });
-      const before = await spawned('sleep 1\nsay before');
+      // It is at work until the end, or its end would make room.
+      const before = await spawned('sleep 8\nsay before');
       await until('its work', async () => {
         const { data } = await server.call('result', { agent_id: before.id });
-        return data.progress === 'sleep 1';
+        return data.progress === 'sleep 8';
       });
       // Too few for one, or amid the start of one.
       for (const room of [0, 1, 2, 3]) {

@@ -11,6 +11,9 @@ const announcedMs = 2000;
 /** For this long after an end, a server lets other servers take the slot. */
 const yieldMs = 150;
 
+/** So many agents start before their spawns are answered. */
+const few = 8;
+
 interface SlotsDependencies {
   store: RunStore;
   processes: Processes;
@@ -111,6 +114,10 @@ export class OwnSlots {
   withdraw({ agent_id: id }: RunRecord): void {
     if (!this.#held.delete(id)) return;
     setStarting(this.#with.store.directoryOf(id), false);
+  }
+
+  areMany(): boolean {
+    return this.#held.size > few;
   }
 
   /** Ids of the agents that have a slot. */

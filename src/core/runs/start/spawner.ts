@@ -50,9 +50,6 @@ interface Plan {
 /** Records a requested run on disk and in the journal, and queues it. */
 export class Spawner {
   readonly #with: SpawnerDependencies;
-  /** Spawns that are checked and not yet counted. */
-  #uncounted = 0;
-
   constructor(dependencies: SpawnerDependencies) {
     this.#with = dependencies;
   }
@@ -94,7 +91,7 @@ export class Spawner {
       const needsSlotNow = isAgents && !request.after?.length;
       if (!request.isCounted) admission.checkDisk();
       if (needsSlotNow) await admission.checkRoom([engine.name]);
-      if (!request.isCounted) admission.checkRate(1 + this.#uncounted);
+      if (!request.isCounted) admission.checkRate();
       const plan = { record, engine, stdin, failure, isAgents, isOneOfMany };
       const spawned = await this.#carryOut(plan, request);
       if (spawned) return spawned;
@@ -116,15 +113,18 @@ export class Spawner {
     const { coming } = starter.slots;
     const { prompt } = request;
     const refused = failure && outcomeOfRefused(record, failure);
+    const needsSlotNow = isAgents && after.length === 0;
+    // An agent's spawn that gets no slot does not count.
+    const isShared = isOneOfMany && !needsSlotNow;
     const run = { record, prompt, stdin, outcome: refused };
     coming.add(id);
     try {
-      const isMade = isOneOfMany
-        ? await this.#persistShared(run)
+      const isMade = isShared
+        ? await this.#persistShared(run, request)
         : this.#persist(run);
       if (!isMade) return undefined;
-      if (isAgents && after.length === 0) await this.#acquireSlot(record);
-      if (!request.isCounted) admission.count();
+      if (needsSlotNow) await this.#acquireSlot(record);
+      if (!request.isCounted && !isShared) admission.count();
       await this.#journal(record, prompt, refused);
       events.runSpawned(record);
       if (refused) {
@@ -203,17 +203,25 @@ export class Spawner {
     }
   }
 
-  /** Like `#persist`, for one of many at once. */
-  async #persistShared(run: Draft): Promise<boolean> {
-    const { store, starter } = this.#with;
+  /**
+   * Like `#persist`, for one of many at once.
+   * @throws HostError `spawn_rate` if others were counted meanwhile
+   */
+  async #persistShared(
+    run: Draft,
+    { isCounted }: SpawnRequest
+  ): Promise<boolean> {
+    const { store, starter, admission } = this.#with;
     const together: Together = (work) => starter.throttle.together(work);
-    this.#uncounted += 1;
+    const admit = () => {
+      admission.checkRate();
+      admission.count();
+    };
     try {
-      return await store.createShared(run, together);
+      const draft = isCounted ? run : { ...run, admit };
+      return await store.createShared(draft, together);
     } catch (error) {
       throw storageError(error, store.root);
-    } finally {
-      this.#uncounted -= 1;
     }
   }
 

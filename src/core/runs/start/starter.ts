@@ -284,13 +284,11 @@ export class RunStarter {
     void reported.then(() => this.#preparing.delete(id));
   }
 
-  /**
-   * Undefined when it starts at once. One of many waits until the others are
-   * answered, if it would survive the end of this server until then.
-   */
+  /** Undefined when it starts at once, not after the answers to others. */
   #readyFor(waiting: Waiting): Promise<Waiting> | undefined {
     const { record } = waiting;
-    const turn = isHeritable(record) ? this.throttle.later() : undefined;
+    const isLater = isHeritable(record) && this.slots.areMany();
+    const turn = isLater ? this.throttle.later() : undefined;
     if (!turn) return this.#prepare(waiting);
     return whileStarting(this.#directoryOf(record), turn).then(
       () => this.#prepare(waiting) ?? waiting
