@@ -61,8 +61,8 @@ const gatherMs = 50;
  */
 export class Throttle {
   readonly #waiting: (() => void)[] = [];
-  readonly #later: Later[] = [];
-  readonly #gathered: Later[] = [];
+  readonly #later: Piece[] = [];
+  readonly #gathered: Piece[] = [];
   /** Pieces of work that are being done together. */
   #together = 0;
   #isTaken = false;
@@ -141,11 +141,11 @@ export class Throttle {
   }
 }
 
-interface Later {
+interface Piece {
   since: number;
   start: () => void;
 }
 
-function isOver(work: Later | undefined, limitMs: number): boolean {
+function isOver(work: Piece | undefined, limitMs: number): boolean {
   return work !== undefined && performance.now() - work.since > limitMs;
 }

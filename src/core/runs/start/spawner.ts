@@ -43,6 +43,7 @@ interface Plan {
   /** Why it cannot start. */
   failure: Failure | undefined;
   isAgents: boolean;
+  needsSlotNow: boolean;
   /** Whether other spawns were waiting when it began. */
   isOneOfMany: boolean;
 }
@@ -50,6 +51,7 @@ interface Plan {
 /** Records a requested run on disk and in the journal, and queues it. */
 export class Spawner {
   readonly #with: SpawnerDependencies;
+
   constructor(dependencies: SpawnerDependencies) {
     this.#with = dependencies;
   }
@@ -92,7 +94,10 @@ export class Spawner {
       if (!request.isCounted) admission.checkDisk();
       if (needsSlotNow) await admission.checkRoom([engine.name]);
       if (!request.isCounted) admission.checkRate();
-      const plan = { record, engine, stdin, failure, isAgents, isOneOfMany };
+      const plan = {
+        ...{ record, engine, stdin, failure },
+        ...{ isAgents, needsSlotNow, isOneOfMany }
+      };
       const spawned = await this.#carryOut(plan, request);
       if (spawned) return spawned;
       // Another server may just have handled the same request.
@@ -107,13 +112,12 @@ export class Spawner {
     request: SpawnRequest
   ): Promise<Spawned | undefined> {
     const { registry, store, admission, events, starter } = this.#with;
-    const { record, engine, stdin, failure, isAgents, isOneOfMany } = plan;
+    const { record, engine, stdin, failure } = plan;
+    const { isAgents, needsSlotNow, isOneOfMany } = plan;
     const { agent_id: id } = record;
-    const { after = [], createChat } = request;
+    const { prompt, after = [], createChat } = request;
     const { coming } = starter.slots;
-    const { prompt } = request;
     const refused = failure && outcomeOfRefused(record, failure);
-    const needsSlotNow = isAgents && after.length === 0;
     // An agent's spawn that gets no slot does not count.
     const isShared = isOneOfMany && !needsSlotNow;
     const run = { record, prompt, stdin, outcome: refused };

@@ -15,7 +15,7 @@ import {
   unlinkSync,
   writeSync
 } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
+import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errnoOf } from '../../errors.ts';
 import { isRunning } from '../../processes/is-running.ts';
@@ -219,7 +219,7 @@ function changeOwner(descriptor: number, attributes: FileAttributes): void {
   }
 }
 
-export const isWindows = process.platform === 'win32';
+const isWindows = process.platform === 'win32';
 
 /**
  * Makes a file, or the new and renamed entries of a directory, survive a power
@@ -232,6 +232,17 @@ export function syncNow(path: string): void {
     fdatasyncSync(descriptor);
   } finally {
     closeSync(descriptor);
+  }
+}
+
+/** Like `syncNow`, in a thread of the pool. */
+export async function syncInThread(path: string): Promise<void> {
+  if (isWindows && (await stat(path)).isDirectory()) return;
+  const file = await open(path, isWindows ? 'r+' : 'r');
+  try {
+    await file.datasync();
+  } finally {
+    await file.close();
   }
 }
 

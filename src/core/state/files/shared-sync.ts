@@ -1,6 +1,5 @@
-import { open, stat } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isWindows, syncNow } from './atomic-file.ts';
+import { syncInThread, syncNow } from './atomic-file.ts';
 
 /** Yields each file or directory that has to be on the disk before it goes on. */
 export type DurableWork<T> = Generator<string, T>;
@@ -61,7 +60,7 @@ export class SharedSync {
       this.#waiting = [];
       const syncs = new Map<string, Promise<void>>();
       for (const { path } of round)
-        if (!syncs.has(path)) syncs.set(path, sync(path));
+        if (!syncs.has(path)) syncs.set(path, syncInThread(path));
       await Promise.allSettled(syncs.values());
       for (const { path, resolve, reject } of round)
         syncs.get(path)?.then(resolve, reject);
@@ -84,15 +83,4 @@ function afterSync<T>(path: string, work: DurableWork<T>) {
     return work.throw(error);
   }
   return work.next();
-}
-
-/** `syncNow` in a thread of the pool. */
-async function sync(path: string): Promise<void> {
-  if (isWindows && (await stat(path)).isDirectory()) return;
-  const file = await open(path, isWindows ? 'r+' : 'r');
-  try {
-    await file.datasync();
-  } finally {
-    await file.close();
-  }
 }
