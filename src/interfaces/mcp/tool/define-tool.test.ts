@@ -1,17 +1,10 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
+import { callContext } from '../../../../test/kit/servers/call-context.ts';
 import { HostError } from '../../../core/errors.ts';
-import { defineTool, type ToolContext } from './define-tool.ts';
+import { defineTool } from './define-tool.ts';
 
-const context: ToolContext = {
-  signal: new AbortController().signal,
-  clientName: 'test',
-  caller: { client: 'test' },
-  toldAsks: new Set(),
-  isThere: () => false,
-  progress: () => undefined,
-  afterAnswer: () => undefined
-};
+const context = callContext({ isThere: () => false });
 
 afterEach(() => vi.restoreAllMocks());
 

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { idOf, makeUp } from '../../../../test/kit/agents/made-up-agents.ts';
+import { callContext } from '../../../../test/kit/servers/call-context.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
@@ -42,15 +43,10 @@ async function call(
 ): Promise<Record<string, unknown>> {
   const tool = toolsOf(host).find((one) => one.name === name);
   if (!tool) throw new Error(`no tool ${name}`);
-  const { structuredContent, isError } = await tool.call(input, {
-    signal: new AbortController().signal,
-    clientName: 'test',
-    caller: { client: 'test' },
-    toldAsks: new Set(),
-    isThere: () => true,
-    progress: () => undefined,
-    afterAnswer: (work) => void work()
-  });
+  const { structuredContent, isError } = await tool.call(
+    input,
+    callContext({ afterAnswer: (work) => void work() })
+  );
   return { isError: isError === true, ...structuredContent };
 }
 

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { stopClock } from '../../../../test/kit/agents/process-stage.ts';
+import { callContext } from '../../../../test/kit/servers/call-context.ts';
 import { hostHere } from '../../../../test/kit/servers/host-here.ts';
 import type { CliEngine } from '../../../plugin/plugin.ts';
 import { secondOpinionTool } from './second-opinion.ts';
@@ -22,13 +23,7 @@ test('an engine that is at work when the client has to have its answer is named 
   const advance = stopClock();
   const { structuredContent } = await secondOpinionTool(host).call(
     { question: 'Why?', engines: ['still'] },
-    {
-      ...{ signal: new AbortController().signal, clientName: 'a client' },
-      ...{ caller: { client: 'a client', session: 's1' }, toldAsks: new Set() },
-      isThere: () => true,
-      progress: () => advance(60_000),
-      afterAnswer: () => undefined
-    }
+    callContext({ progress: () => advance(60_000) })
   );
   const { opinions, ...rest } = Object(structuredContent);
   expect(opinions).toMatchObject([

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { until } from '../../../../test/kit/judges/until.ts';
+import { callContext } from '../../../../test/kit/servers/call-context.ts';
 import { hostHere } from '../../../../test/kit/servers/host-here.ts';
 import type { CliEngine } from '../../../plugin/plugin.ts';
 import { spawnTools } from './spawn.ts';
@@ -18,13 +19,7 @@ async function createSpawn() {
   const { host } = await hostHere({ engines: 'quick' }, [quick]);
   const tool = spawnTools(host).find(({ name }) => name === 'spawn_quick');
   const spawn = async (input: Record<string, unknown>) => {
-    const answer = await tool?.call(input, {
-      ...{ signal: new AbortController().signal, clientName: 'a client' },
-      ...{ caller: { client: 'a client' }, toldAsks: new Set<string>() },
-      isThere: () => true,
-      progress: () => undefined,
-      afterAnswer: () => undefined
-    });
+    const answer = await tool?.call(input, callContext());
     return Object(answer?.structuredContent);
   };
   return { host, spawn };

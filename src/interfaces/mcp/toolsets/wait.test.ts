@@ -6,6 +6,7 @@ import {
   type MadeUp,
   makeUp
 } from '../../../../test/kit/agents/made-up-agents.ts';
+import { callContext } from '../../../../test/kit/servers/call-context.ts';
 import {
   type HostHere,
   hostHere
@@ -38,12 +39,7 @@ async function wait(input: Record<string, unknown> = {}) {
     here.host
   ).call(
     { timeout: 0, ...input },
-    {
-      ...{ signal: new AbortController().signal, clientName: 'a client' },
-      ...{ caller, toldAsks: new Set<string>(), isThere: () => true },
-      progress: () => undefined,
-      afterAnswer: (one) => work.push(one)
-    }
+    callContext({ caller, afterAnswer: (one) => work.push(one) })
   );
   for (const one of work) await one();
   const facts = Object(structuredContent);

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
 import { tokensOf } from '../../../../bench/token-count.mjs';
+import { callContext } from '../../../../test/kit/servers/call-context.ts';
 import { createTempWorkspace } from '../../../../test/kit/workspaces/temp-workspace.ts';
 import { processLiveness } from '../../../adapters/child-process/processes.ts';
 import { loadConfig } from '../../../config/config.ts';
@@ -61,15 +62,7 @@ afterAll(() => {
   expect(problems).toEqual([]);
 });
 
-const context = {
-  signal: new AbortController().signal,
-  clientName: 'a client',
-  caller: { client: 'a client' },
-  toldAsks: new Set<string>(),
-  isThere: () => false,
-  progress: () => undefined,
-  afterAnswer: () => undefined
-};
+const context = callContext({ isThere: () => false });
 
 function tool(name: string) {
   const found = tools.find((one) => one.name === name);
