@@ -7,6 +7,7 @@ import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import {
   bodyOf,
   journalOf,
+  problemsOf,
   type StartedWeb,
   startWeb,
   type WebClient,
@@ -32,7 +33,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   expect(await web.end()).toBe(0);
-  expect(web.command.stderr).not.toMatch(/bug|problem|Error/);
+  expect(problemsOf(web)).toEqual([]);
   await server.close();
   workspace.remove();
 });

@@ -5,6 +5,7 @@ import { until } from '../../kit/judges/until.ts';
 import { EventReader } from '../../kit/servers/event-reader.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
 import {
+  problemsOf,
   type StartedWeb,
   startWeb,
   tokenFor
@@ -32,7 +33,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const reader of readers) reader.cut();
   await web.end();
-  expect(web.command.stderr).not.toMatch(/bug|problem|Error/);
+  expect(problemsOf(web)).toEqual([]);
   await server.close();
   workspace.remove();
 });

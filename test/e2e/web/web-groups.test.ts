@@ -13,6 +13,7 @@ import {
   bodyOf,
   faultOf,
   journalOf,
+  problemsOf,
   type StartedWeb,
   startWeb,
   type WebClient,
@@ -42,7 +43,7 @@ beforeEach(async () => {
 
 afterEach(async () => {
   expect(await web.end()).toBe(0);
-  expect(web.command.stderr).not.toMatch(/bug|problem|Error/);
+  expect(problemsOf(web)).toEqual([]);
   for (const agent_id of workers)
     await server.call('agent_delete', { agent_id, force: true, confirm: true });
   await server.close();

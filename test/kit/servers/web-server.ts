@@ -52,6 +52,12 @@ export async function startWeb(
   };
 }
 
+/** What the page logged that must not happen: unexpected errors, whole. */
+export function problemsOf({ command }: StartedWeb): string[] {
+  const logged = command.stderr.split(/^troupe: /m);
+  return logged.filter((message) => /bug|problem|Error/.test(message));
+}
+
 /** The token that a code is exchanged for. */
 export async function tokenFor(
   web: Pick<StartedWeb, 'port'>,
