@@ -277,3 +277,16 @@ describe('an agent that another agent spawns', () => {
     expect(looks).toBe(4);
   });
 });
+
+test('the times of starts are read only when there could be too many', () => {
+  const { place } = processes.self;
+  const times = new SpawnTimes({ root: store.root, place, most: 10 });
+  times.note(1, false);
+  let reads = 0;
+  justBefore('open', 'counts/spawn-times', () => {
+    reads += 1;
+  });
+  expect([times.delayFor(9, false), reads]).toEqual([0, 0]);
+  expect(times.delayFor(10, false)).toBeGreaterThan(0);
+  expect(reads).toBe(1);
+});

@@ -71,6 +71,7 @@ export class SpawnTimes {
    */
   delayFor(count: number, byAgents: boolean): number {
     if (this.#most === 0) return 0;
+    if (this.#hasAtMost(this.limitFor(byAgents) - count)) return 0;
     const now = this.#now();
     const times = this.#read(now);
     const byThem = times.filter((one) => one.byAgent);
@@ -90,6 +91,15 @@ export class SpawnTimes {
       if (sizeOf(this.#path) > rewriteFactor * this.#keptBytes) this.#shorten();
     } catch {
       // These agents are then not counted.
+    }
+  }
+
+  /** Judged by the size of the file, which a burst need not read each time. */
+  #hasAtMost(lines: number): boolean {
+    try {
+      return sizeOf(this.#path) <= lines * lineBytes;
+    } catch {
+      return false;
     }
   }
 
