@@ -175,9 +175,10 @@ export class RunStore {
     return isAgentId(agentId) && isRealDirectory(this.directoryOf(agentId));
   }
 
-  /** Ids of all agents with a folder, in no particular order. */
-  ids(): string[] {
-    return namesIn(this.#spawns).filter((id) => this.has(id));
+  /** Ids of all other agents with a folder, in no particular order. */
+  ids(except?: ReadonlySet<string>): string[] {
+    const names = namesIn(this.#spawns);
+    return names.filter((id) => !except?.has(id) && this.has(id));
   }
 
   /** Changes whenever an agent's folder is added or removed. */

@@ -33,8 +33,7 @@ export function lastEnded(
 function unjournaled(store: RunStore, known: string[]): string[] {
   const skipped = new Set([...known, ...store.markedIds()]);
   return store
-    .ids()
-    .filter((id) => !skipped.has(id))
+    .ids(skipped)
     .flatMap((id) => {
       const outcome = join(store.directoryOf(id), 'outcome.json');
       const file = statSync(outcome, { throwIfNoEntry: false });

@@ -9,6 +9,7 @@ import {
   type SpawnStage,
   type StageOptions
 } from '../../../../test/kit/workspaces/spawn-stage.ts';
+import { lastEnded } from '../../audit/journal/recently-ended.ts';
 import { cancelRun } from '../end/stopper.ts';
 import { wasLaunched } from '../run-files.ts';
 import type { Spawned, SpawnRequest } from '../spawn-request.ts';
@@ -84,11 +85,12 @@ test('many agents at once keep to the limit of a minute', async () => {
 
 test('of many agents at once the first start before they are answered', async () => {
   await createStage();
-  const spawns = spawnMany().slice(0, 8);
-  for (const spawn of spawns) {
+  const spawns = spawnMany();
+  for (const spawn of spawns.slice(0, 8)) {
     const { record } = await spawn;
     expect(wasLaunched(stage.store.directoryOf(record.agent_id))).toBe(true);
   }
+  await Promise.all(spawns);
 });
 
 test('many spawns with one request id start one agent', async () => {
@@ -124,4 +126,16 @@ test('one of many that is canceled before its start never starts', async () => {
   await until('the others', () => haveRun(count - 1));
   expect(stage.hasRun(String(count - 1))).toBe(false);
   expect(stage.store.outcomeOf(last)?.status).toBe('canceled');
+});
+
+test('a search for the last ends does not look at agents without one', async () => {
+  await createStage();
+  const spawned = await Promise.all(spawnMany());
+  let looks = 0;
+  for (const { record } of spawned)
+    justBefore('stat', `/spawns/${record.agent_id}`, () => {
+      looks += 1;
+    });
+  const { journal, store } = stage;
+  expect([lastEnded(journal.files, store, 3, []), looks]).toEqual([[], 0]);
 });
