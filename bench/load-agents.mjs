@@ -9,17 +9,17 @@ const togetherMs = 3000;
 
 /**
  * Installs an agent that returns its prompt. If all agents have a slot, none
- * ends before the bench opens a pipe; then all end within a second.
+ * ends before `release` opens a pipe; then each ends within a second, also one
+ * that starts later. What it returns closes the pipe.
  */
 export function configure(workspace, { agents, slots }) {
   const pipe = join(workspace.base, 'pipe');
   if (slots >= agents) execFileSync('mkfifo', [pipe]);
   workspace.release = async () => {
-    if (slots < agents) return;
+    if (slots < agents) return () => undefined;
     await delay(togetherMs);
     const file = openSync(pipe, 'w');
-    await delay(500);
-    closeSync(file);
+    return () => closeSync(file);
   };
   const program = workspace.file(
     'echo',

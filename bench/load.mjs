@@ -105,7 +105,8 @@ async function timeFloor(workspace, program, { agents, slots }) {
     }
   };
   const lanes = Array.from({ length: slots }, lane);
-  await Promise.all([workspace.release(), ...lanes]);
+  const [close] = await Promise.all([workspace.release(), ...lanes]);
+  close();
   return performance.now() - from;
 }
 
@@ -119,13 +120,14 @@ async function runAll(server, { agents, slots }, release) {
   const ids = spawns.map(({ data }) => data.agent_id);
   if (slots >= agents && spawns.some(({ data }) => data.status !== 'running'))
     throw new Error('one of them was queued');
-  await release();
+  const close = await release();
   for (let rest = ids; rest.length > 0; ) {
     const { data } = await server.call('wait_for_agents', {
       agent_ids: rest.slice(0, 500)
     });
     if (data.status === 'all_completed') rest = rest.slice(500);
   }
+  close();
   return { spawned: spawns.map(({ ms }) => ms), outcomes: ids };
 }
 

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { poll, Throttle } from './timing.ts';
+import { poll, SharedRounds, Throttle } from './timing.ts';
 
 describe('recurring work', () => {
   beforeEach(() => {
@@ -179,5 +179,57 @@ describe('a throttle', () => {
     } finally {
       vi.useRealTimers();
     }
+  });
+});
+
+describe('shared rounds', () => {
+  /** Work that ends when the test says so. */
+  function controlled() {
+    const ends: ((error?: Error) => void)[] = [];
+    const rounds = new SharedRounds(
+      () =>
+        new Promise<number>((resolve, reject) => {
+          const round = ends.length + 1;
+          ends.push((error) => (error ? reject(error) : resolve(round)));
+        })
+    );
+    return { ends, rounds };
+  }
+
+  test('give all that ask meanwhile the result of one later round', async () => {
+    const { ends, rounds } = controlled();
+    const first = rounds.result();
+    const others = Array.from({ length: 20 }, () => rounds.result());
+    expect(ends).toHaveLength(1);
+    ends[0]?.();
+    expect(await first).toBe(1);
+    await nextTurn();
+    const last = rounds.result();
+    expect(ends).toHaveLength(2);
+    ends[1]?.();
+    expect(new Set(await Promise.all(others))).toEqual(new Set([2]));
+    await nextTurn();
+    ends[2]?.();
+    expect([await last, ends.length]).toEqual([3, 3]);
+  });
+
+  test('begin at once when none is under way', async () => {
+    const { ends, rounds } = controlled();
+    for (const round of [1, 2]) {
+      const result = rounds.result();
+      ends[round - 1]?.();
+      expect(await result).toBe(round);
+    }
+  });
+
+  test('go on after a round that fails', async () => {
+    const { ends, rounds } = controlled();
+    const failed = rounds.result();
+    const next = rounds.result();
+    ends[0]?.(new Error('no'));
+    await expect(failed).rejects.toThrow('no');
+    await nextTurn();
+    ends[1]?.();
+    expect(await next).toBe(2);
   });
 });

@@ -49,6 +49,40 @@ export async function withTimeout<T>(
   }
 }
 
+/**
+ * Work whose result many callers share, so that they do not repeat it for each
+ * of them. A call while the work is being done gets the result of the next
+ * round, which begins after the call.
+ */
+export class SharedRounds<T> {
+  readonly #work: () => Promise<T>;
+  #now: Promise<T> | undefined;
+  #next: Promise<T> | undefined;
+
+  constructor(work: () => Promise<T>) {
+    this.#work = work;
+  }
+
+  /** Begins a round at once if none is under way. */
+  result(): Promise<T> {
+    if (!this.#now) return this.#begin();
+    const begin = () => this.#begin();
+    this.#next ??= this.#now.then(begin, begin);
+    return this.#next;
+  }
+
+  #begin(): Promise<T> {
+    this.#next = undefined;
+    const round = this.#work();
+    this.#now = round;
+    const over = () => {
+      if (!this.#next) this.#now = undefined;
+    };
+    round.then(over, over);
+    return round;
+  }
+}
+
 /** Work that can wait does not wait longer for a turn of its own. */
 const mostLateMs = 1000;
 /** Work that is done together waits this long for other pieces. */

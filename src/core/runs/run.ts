@@ -45,6 +45,14 @@ export interface Run {
   isUnjudged?: true;
 }
 
+/** Runs without a recorded end, and runs whose end was recorded just now. */
+export interface OpenRuns {
+  /** Queued or running, oldest first. */
+  active: Run[];
+  /** Ids of ended runs. Their end may not be recorded yet. */
+  over: string[];
+}
+
 /**
  * The chat in which a run can be continued. A failed turn is continued in the
  * chat that the run was asked to continue. An API chat is named after its first

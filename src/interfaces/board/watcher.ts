@@ -1,8 +1,7 @@
 import { withAsking } from '../../answers/asks.ts';
 import { secondsSince } from '../../answers/format-run.ts';
 import { totalSize } from '../../core/audit/journal/journal-files.ts';
-import type { OpenRuns } from '../../core/runs/end/run-tracker.ts';
-import type { Run } from '../../core/runs/run.ts';
+import type { OpenRuns, Run } from '../../core/runs/run.ts';
 import type { Host } from '../../host/host.ts';
 import { DaySum, type DayTotal } from './day-sum.ts';
 import { listedWorkers } from './listed-workers.ts';

@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Reply } from '../../../plugin/plugin.ts';
 import { limitError } from '../../errors.ts';
 import { isSameProcess } from '../../processes/process-identity.ts';
-import { Throttle, withTimeout } from '../../timing.ts';
+import { SharedRounds, Throttle, withTimeout } from '../../timing.ts';
 import { corruptRun, isFull, unwritten } from '../damaged-run.ts';
 import type { Processes, Starts } from '../ports.ts';
-import type { Outcome, Run, RunRecord } from '../run.ts';
+import type { OpenRuns, Outcome, Run, RunRecord } from '../run.ts';
 import { claimOf, hasExited, noteLoss, wasClaimed } from '../run-files.ts';
 import {
   isOver,
@@ -38,14 +38,6 @@ interface TrackerDependencies extends FinalizeDependencies {
   onProblem: (problem: unknown) => void;
 }
 
-/** Runs without a recorded end, and runs whose end was recorded just now. */
-export interface OpenRuns {
-  /** Queued or running, oldest first. */
-  active: Run[];
-  /** Ids of ended runs. Their end may not be recorded yet. */
-  over: string[];
-}
-
 /** An older mark without a folder comes from a spawn that was not answered. */
 const draftMs = 60_000;
 
@@ -58,6 +50,7 @@ export class RunTracker {
   readonly #finalizing = new Map<string, Promise<void>>();
   readonly #output: LiveOutput;
   readonly #watchdog = new Watchdog();
+  readonly #rounds = new SharedRounds(() => this.#standing());
   /** Ended runs of unknown engines whose leftover processes are stopped. */
   readonly #cleared = new Set<string>();
   /** Why an end could not be recorded, by agent. */
@@ -155,11 +148,13 @@ export class RunTracker {
     return (await this.standing()).active;
   }
 
-  /**
-   * The status of all open runs. Only runs that seem to have ended are awaited.
-   * Most runs are queued or running, and need no promise.
-   */
-  async standing(): Promise<OpenRuns> {
+  /** The status of all open runs, when it is called or a moment later. */
+  standing(): Promise<OpenRuns> {
+    return this.#rounds.result();
+  }
+
+  /** Awaits only what seems to have ended: most runs need no promise. */
+  async #standing(): Promise<OpenRuns> {
     const { store } = this.#with;
     const all = store.openIds().flatMap((id) => {
       const record = store.recordOf(id);

@@ -139,3 +139,21 @@ test('a search for the last ends does not look at agents without one', async () 
   const { journal, store } = stage;
   expect([lastEnded(journal.files, store, 3, []), looks]).toEqual([[], 0]);
 });
+
+test('many that ask what is open at once share a look at the marks', async () => {
+  await createStage();
+  await Promise.all(spawnMany());
+  let looks = 0;
+  const count = () =>
+    justBefore('list', '/open', () => {
+      looks += 1;
+      count();
+    });
+  count();
+  const { tracker } = stage;
+  const all = await Promise.all(
+    Array.from({ length: 50 }, () => tracker.active())
+  );
+  expect(all.map((active) => active.length)).toEqual(Array(50).fill(24));
+  expect(looks).toBe(2);
+});
