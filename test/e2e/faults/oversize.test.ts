@@ -59,10 +59,10 @@ testOnLinux(
     expect(memoryOf(server.pid)).toBeLessThan(200 * megabyte);
     stdout?.resume();
     for (; sent < requests; sent += 1) await write(line(sent));
-    await until('all answers', () => server.notifications.length >= requests);
-    expect(new Set(server.notifications.map(({ id }) => id)).size).toBe(
-      requests
-    );
+    // The line that was not taken in time may be sent twice.
+    const answered = () => new Set(server.notifications.map(({ id }) => id));
+    await until('all answers', () => answered().size >= requests);
+    expect(answered().size).toBe(requests);
     expect(server.stderr).toBe('');
     expect(performance.now() - from).toBeLessThan(60_000);
   }
