@@ -114,10 +114,15 @@ export function limitOf({ limit, absolute, unit }) {
 }
 
 export function ratioOf(ratio) {
-  return ratio === undefined ? '–' : `${ratio.toFixed(2)}×`;
+  return isFigure(ratio) ? `${ratio.toFixed(2)}×` : '–';
 }
 
 export function figure(value) {
-  if (value === undefined || Number.isNaN(value)) return '–';
+  if (!isFigure(value)) return '–';
   return value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2);
+}
+
+/** False for that of a peer that ended nothing: JSON has null for NaN. */
+function isFigure(value) {
+  return Number.isFinite(value);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fact, refusedIn, row } from '../../bench/statistics.mjs';
+import { fact, refusedIn, row, tableOf } from '../../bench/statistics.mjs';
 import { summaryOf, updatedSummary } from '../../bench/summary.mjs';
 
 const start = {
@@ -52,4 +52,10 @@ test('a check refuses what passes its guard, not what misses its limit', () => {
 test('a figure that could not be measured is refused', () => {
   const rows = [row('none', [], { limit: 1, absolute: true })];
   expect(refusedIn({ title: 'Nothing', rows })).toHaveLength(1);
+});
+
+test('a figure that was not measured does not prevent the table', () => {
+  const rows = [row('by a peer that ended nothing', [])];
+  const [report] = JSON.parse(JSON.stringify([{ title: 'Peers', rows }]));
+  expect(tableOf(report)).toContain('| by a peer that ended nothing | 0 | –');
 });
