@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { isAgentId } from '../../../core/runs/run.ts';
-import { poll } from '../../../core/timing.ts';
+import { poll, SharedRounds } from '../../../core/timing.ts';
 import type { Host } from '../../../host/host.ts';
 import { AgentTopic } from './agent-topic.ts';
 import { BoardTopic } from './board-topic.ts';
@@ -44,7 +44,7 @@ export class Live {
   #isOwner = false;
   /** Whether a person has given a worker something to do. */
   #hasWorkers = false;
-  #working: Promise<void> = Promise.resolve();
+  readonly #rounds = new SharedRounds(() => this.#round());
 
   constructor(host: Host, onProblem: (problem: unknown) => void) {
     this.#host = host;
@@ -65,7 +65,7 @@ export class Live {
       if (id !== undefined && !this.#agents.has(id))
         this.#agents.set(id, new AgentTopic(this.#host, id, this.#revisions));
     }
-    this.#stop ??= poll(followMs, () => this.#follow(), this.#onProblem);
+    this.#stop ??= poll(followMs, () => this.#rounds.result(), this.#onProblem);
     this.hurry();
     return () => {
       this.#readers.delete(reader);
@@ -95,7 +95,7 @@ export class Live {
   /** Reads everything again soon, after an action of a person. */
   hurry(): void {
     this.#refreshedAt = Number.NEGATIVE_INFINITY;
-    if (this.#readers.size > 0) this.#follow().catch(this.#onProblem);
+    if (this.#readers.size > 0) this.#rounds.result().catch(this.#onProblem);
   }
 
   /** What a reader lacks that knows these revisions; undefined for nothing. */
@@ -111,13 +111,6 @@ export class Live {
       if (change) changes[topic] = change;
     }
     return Object.keys(changes).length > 0 ? changes : undefined;
-  }
-
-  /** One round at a time; a call during a round waits for the next one. */
-  #follow(): Promise<void> {
-    const work = this.#working.then(() => this.#round());
-    this.#working = work.catch(() => undefined);
-    return work;
   }
 
   /** Not awaited: it may end processes, and the page shows what there is. */
