@@ -114,15 +114,11 @@ export function limitOf({ limit, absolute, unit }) {
 }
 
 export function ratioOf(ratio) {
-  return isFigure(ratio) ? `${ratio.toFixed(2)}×` : '–';
+  return Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : '–';
 }
 
+/** Of a report that was JSON, null is a figure that could not be measured. */
 export function figure(value) {
-  if (!isFigure(value)) return '–';
+  if (!Number.isFinite(value)) return '–';
   return value >= 100 ? value.toFixed(0) : value.toFixed(value >= 10 ? 1 : 2);
-}
-
-/** False for that of a peer that ended nothing: JSON has null for NaN. */
-function isFigure(value) {
-  return Number.isFinite(value);
 }

@@ -147,6 +147,18 @@ export function justBefore(kind: Moment, end: string, act: () => void): void {
   interruptions.push({ kind, end, act });
 }
 
+/** Counts the operations of this kind on paths that end so, from now on. */
+export function countOf(kind: Moment, end: string): { times: number } {
+  const count = { times: 0 };
+  const again = () =>
+    justBefore(kind, end, () => {
+      count.times += 1;
+      again();
+    });
+  again();
+  return count;
+}
+
 /**
  * Fails unless the newest content of the file survives a power failure: it was
  * synced after its last write, under the name that it was written under, and

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
+  countOf,
   justBefore,
   watchFiles
 } from '../../../../test/kit/judges/file-operations.ts';
@@ -256,13 +257,7 @@ describe('an agent that another agent spawns', () => {
     slots.takeNow(queued('aaaaaaaa'));
     const refusal = { code: 'at_capacity' };
     const record = queued('bbbbbbbb');
-    let looks = 0;
-    const count = () =>
-      justBefore('list', '/open', () => {
-        looks += 1;
-        count();
-      });
-    count();
+    const looks = countOf('list', '/open');
     let refused: unknown;
     admission.acquireSlot(record).catch((error: unknown) => {
       refused = error;
@@ -270,11 +265,11 @@ describe('an agent that another agent spawns', () => {
     // Sooner than the pause before a second attempt.
     await turn();
     expect(refused).toMatchObject(refusal);
-    expect([isAnnounced('bbbbbbbb'), looks]).toEqual([false, 0]);
+    expect([isAnnounced('bbbbbbbb'), looks.times]).toEqual([false, 0]);
     await expect(admission.checkRoom(['claude'])).rejects.toMatchObject(
       refusal
     );
-    expect(looks).toBe(4);
+    expect(looks.times).toBe(4);
   });
 });
 
@@ -282,11 +277,8 @@ test('the times of starts are read only when there could be too many', () => {
   const { place } = processes.self;
   const times = new SpawnTimes({ root: store.root, place, most: 10 });
   times.note(1, false);
-  let reads = 0;
-  justBefore('open', 'counts/spawn-times', () => {
-    reads += 1;
-  });
-  expect([times.delayFor(9, false), reads]).toEqual([0, 0]);
+  const reads = countOf('open', 'counts/spawn-times');
+  expect([times.delayFor(9, false), reads.times]).toEqual([0, 0]);
   expect(times.delayFor(10, false)).toBeGreaterThan(0);
-  expect(reads).toBe(1);
+  expect(reads.times).toBe(1);
 });

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import {
+  countOf,
   justBefore,
   watchFiles
 } from '../../../../test/kit/judges/file-operations.ts';
@@ -131,29 +132,22 @@ test('one of many that is canceled before its start never starts', async () => {
 test('a search for the last ends does not look at agents without one', async () => {
   await createStage();
   const spawned = await Promise.all(spawnMany());
-  let looks = 0;
-  for (const { record } of spawned)
-    justBefore('stat', `/spawns/${record.agent_id}`, () => {
-      looks += 1;
-    });
+  const looks = spawned.map(({ record }) =>
+    countOf('stat', `/spawns/${record.agent_id}`)
+  );
   const { journal, store } = stage;
-  expect([lastEnded(journal.files, store, 3, []), looks]).toEqual([[], 0]);
+  expect(lastEnded(journal.files, store, 3, [])).toEqual([]);
+  expect(looks).toEqual(Array(count).fill({ times: 0 }));
 });
 
 test('many that ask what is open at once share a look at the marks', async () => {
   await createStage();
   await Promise.all(spawnMany());
-  let looks = 0;
-  const count = () =>
-    justBefore('list', '/open', () => {
-      looks += 1;
-      count();
-    });
-  count();
+  const looks = countOf('list', '/open');
   const { tracker } = stage;
   const all = await Promise.all(
     Array.from({ length: 50 }, () => tracker.active())
   );
   expect(all.map((active) => active.length)).toEqual(Array(50).fill(24));
-  expect(looks).toBe(2);
+  expect(looks.times).toBe(2);
 });
