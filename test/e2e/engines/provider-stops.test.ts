@@ -155,6 +155,7 @@ test.each(apiEngines)(
       usage: { total_tokens: 15 }
     });
     expect(workspace.fakes[engine].asked('Survive')).toHaveLength(1);
+    await allGone();
   }
 );
 
