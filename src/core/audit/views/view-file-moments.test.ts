@@ -9,12 +9,13 @@ import {
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
+  countOf,
   justBefore,
   watchFiles
 } from '../../../../test/kit/judges/file-operations.ts';
 import { createTempWorkspace } from '../../../../test/kit/workspaces/temp-workspace.ts';
 import { type Chunk, writeArchive } from './archive.ts';
-import { markOf, replaceView } from './view-file.ts';
+import { MissingViews, markOf, replaceView } from './view-file.ts';
 
 vi.mock('node:fs', async () => {
   const { watchedFs } = await import(
@@ -175,4 +176,34 @@ describe('an archive file', () => {
     await writeArchive(archive, identity, chunkAt(1), () => true, render);
     expect(existsSync(archive)).toBe(true);
   });
+});
+
+test('a new page of an agent costs no look at the archive', () => {
+  const archive = join(folder, 'archive');
+  const agents = join(folder, 'agents');
+  for (const made of [archive, agents]) mkdirSync(made);
+  const write = (...names: string[]) => {
+    for (const name of names) writeFileSync(join(folder, name), '');
+  };
+  write('archive/IAC-1.md', 'archive/IAC-2.0123abcd.md', 'agents/a.md');
+  const views = new MissingViews({ directory: folder, archive, agents });
+  const all = { archive: ['IAC-1', 'IAC-2'], pages: ['a'] };
+  const none = { archive: [], pages: [] };
+  views.expect(all);
+  expect(views.find()).toEqual(none);
+
+  const looks = countOf('list', '/archive');
+  write('agents/b.md', 'agents/IAC-2.md');
+  views.expect({ ...all, pages: ['a', 'b'] });
+  expect(views.find()).toEqual(none);
+  expect(looks.times).toBe(0);
+
+  rmSync(join(archive, 'IAC-2.0123abcd.md'));
+  rmSync(join(agents, 'a.md'));
+  expect(views.find()).toEqual({ archive: ['IAC-2'], pages: ['a'] });
+  expect(looks.times).toBe(1);
+  // What is missing is told until it is there.
+  expect(views.find()).toEqual({ archive: ['IAC-2'], pages: ['a'] });
+  write('archive/IAC-2.md', 'agents/a.md');
+  expect(views.find()).toEqual(none);
 });

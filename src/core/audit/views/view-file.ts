@@ -146,42 +146,57 @@ interface ExpectedViews {
 
 /** Finds deleted views; costs two stats while their folders are unchanged. */
 export class MissingViews {
-  readonly #paths: ViewPaths;
-  #expected: ExpectedViews = { archive: [], pages: [] };
-  #stamp: string | undefined;
+  readonly #archive: MissingFiles;
+  readonly #pages: MissingFiles;
 
-  constructor(paths: ViewPaths) {
-    this.#paths = paths;
+  constructor({ archive, agents }: ViewPaths) {
+    // An archive file may have a record's id between its stem and `.md`.
+    this.#archive = new MissingFiles(archive, /\..*$/);
+    this.#pages = new MissingFiles(agents, /\.md$/);
   }
 
-  expect(expected: ExpectedViews): void {
-    this.#expected = expected;
-    this.#stamp = undefined;
+  expect({ archive, pages }: ExpectedViews): void {
+    this.#archive.expect(archive);
+    this.#pages.expect(pages);
   }
 
   find(): ExpectedViews {
+    return { archive: this.#archive.find(), pages: this.#pages.find() };
+  }
+}
+
+/** The files of one folder that should exist, by name without `ending`. */
+class MissingFiles {
+  readonly #folder: string;
+  readonly #ending: RegExp;
+  #expected: string[] = [];
+  /** That of the folder when all of them existed. */
+  #stamp: string | undefined;
+
+  constructor(folder: string, ending: RegExp) {
+    this.#folder = folder;
+    this.#ending = ending;
+  }
+
+  expect(names: string[]): void {
+    const known = new Set(this.#expected);
+    this.#expected = names;
+    if (!names.every((name) => known.has(name))) this.#stamp = undefined;
+  }
+
+  find(): string[] {
     const stamp = this.#readStamp();
-    if (stamp === this.#stamp) return { archive: [], pages: [] };
-    const archived = namesIn(this.#paths.archive);
-    const pages = new Set(namesIn(this.#paths.agents));
-    const expected = this.#expected;
-    const missing = {
-      archive: expected.archive.filter(
-        (stem) => !archived.some((name) => name.startsWith(`${stem}.`))
-      ),
-      pages: expected.pages.filter((id) => !pages.has(`${id}.md`))
-    };
-    const isAll = missing.archive.length + missing.pages.length === 0;
-    this.#stamp = isAll ? stamp : undefined;
+    if (stamp === this.#stamp) return [];
+    const existing = new Set(
+      namesIn(this.#folder).map((name) => name.replace(this.#ending, ''))
+    );
+    const missing = this.#expected.filter((name) => !existing.has(name));
+    this.#stamp = missing.length === 0 ? stamp : undefined;
     return missing;
   }
 
   #readStamp(): string {
-    return [this.#paths.archive, this.#paths.agents]
-      .map((path) => {
-        const stats = statSync(path, { throwIfNoEntry: false });
-        return stats ? `${stats.ino} ${stats.mtimeMs}` : '';
-      })
-      .join();
+    const stats = statSync(this.#folder, { throwIfNoEntry: false });
+    return stats ? `${stats.ino} ${stats.mtimeMs}` : '';
   }
 }
