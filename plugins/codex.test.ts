@@ -127,6 +127,15 @@ describe('reading events', () => {
     );
   });
 
+  test('a file counts as edited once its change is made', () => {
+    const change = (status: string) => ({
+      type: 'item.completed',
+      item: { type: 'file_change', status, changes: [{ path: status }] }
+    });
+    const made = read(change('failed'), change('completed'));
+    expect(made.edits?.paths).toEqual(['completed']);
+  });
+
   test('a failed turn has no answer and stays failed', () => {
     const reply = read(says('Half'), failed);
     expect(reply).toEqual({

@@ -90,6 +90,16 @@ test('its outline is one title, and a heading for each part in order', () => {
   expect(wordsOf(page)).toContain('\n2026-11-26 10:32:05\n');
 });
 
+test('what an agent was refused is a part of its own, also without an error', () => {
+  const partOf = (denials: string[]) =>
+    wordsOf(reportPage(dataWith({ denials })));
+  expect(partOf([])).not.toContain('refused');
+  const words = partOf(['Bash(rm)']);
+  expect(words).toContain('\nWhat it was refused\n');
+  expect(words).toContain('\nBash(rm)\n');
+  expect(words).not.toContain('What went wrong');
+});
+
 test('every text stays text, whatever it holds', () => {
   const kinds = ['text', 'thinking', 'notice', 'result'];
   fc.assert(

@@ -115,6 +115,18 @@ test('an agent that waits for a slot is shown as queued, not running', async () 
   expect(log.read('CONTEXT.md')).toContain('| `00000001` |');
 });
 
+test('an agent that asks is shown as asking, until it has its answer', async () => {
+  log.spawn(agentId(1), 'x');
+  const views = createViews();
+  for (const asking of [false, true, false]) {
+    active = [{ ...agent(1, 'x'), asking }];
+    await views.refresh();
+    const status = asking ? 'Asking' : 'Running';
+    expect(log.read('IAC.md')).toContain(`**${status}** | \`#00000001\``);
+    expect(log.read('CONTEXT.md').includes('(asking)')).toBe(asking);
+  }
+});
+
 test('no secret of a task or model reaches the tables, not even cut', async () => {
   const { length } = secret;
   active = [

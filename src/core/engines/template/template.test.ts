@@ -144,7 +144,7 @@ describe('a template is refused with its name and the reason:', () => {
     ['agent <%= hasOwn %>', 'hasOwn is not defined'],
     ['agent <%= prompt.none.at %>', "undefined (reading 'at')"],
     ['agent <% if (chatId) { %> x', 'it has an error'],
-    ['agent <%= prompt +* %>', 'it has an error'],
+    ['agent <%= prompt +* %>', "it has an error: Unexpected token '*'."],
     ['agent\n\n<%= prompt', 'unclosed tag at line 3 col 1.'],
     ['agent <%# x\n\n %> <%= prompt', 'unclosed tag at line 3 col 2.'],
     ['agent <%= "\\0" %>', 'a NUL character'],
