@@ -32,3 +32,16 @@ test('an engine that is at work when the client has to have its answer is named 
   const { agent_id: id } = opinions[0];
   expect(rest).toMatchObject({ status: 'timeout', still_running: [id] });
 });
+
+test('why an engine is not started is said beside the opinions of the others', async () => {
+  const quick: CliEngine = { ...still, name: 'quick', args: () => ['-c', ':'] };
+  const { host } = await hostHere({ engines: 'quick,still' }, [quick, still]);
+  host.config.maxSpawnsPerMinute = 1;
+  const { structuredContent } = await secondOpinionTool(host).call(
+    { question: 'Why?', engines: ['quick', 'still'] },
+    callContext()
+  );
+  const { opinions, not_started } = Object(structuredContent);
+  expect(opinions).toMatchObject([{ engine: 'quick' }]);
+  expect(not_started).toEqual([expect.stringContaining('no more than 1 agents')]);
+});
