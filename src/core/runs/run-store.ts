@@ -129,14 +129,14 @@ export class RunStore {
     if (!existsSync(this.#spawns)) this.#onFirstRun();
     for (const directory of [this.#spawns, this.#open, this.drafts])
       ensureDirectory(directory);
-    const marked = this.#mark(agentId);
+    let marked = this.#mark(agentId);
     let folder = temporaryName(join(this.drafts, agentId));
     try {
       yield* writeDraft(folder, run);
       renameSync(folder, this.directoryOf(agentId));
       folder = this.directoryOf(agentId);
       // Another server may have removed the mark of a spawn that was paused.
-      if (!this.isOpen(agentId)) this.#mark(agentId);
+      if (!this.isOpen(agentId)) marked = this.#mark(agentId);
       run.admit?.();
       yield this.#spawns;
       this.#remember(run.record);

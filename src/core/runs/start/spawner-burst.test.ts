@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, test, vi } from 'vitest';
 import {
   countOf,
@@ -119,6 +120,7 @@ test('one of many that cannot be written does not affect the others', async () =
 
 test('one of many that is canceled before its start never starts', async () => {
   await createStage();
+  const prepare = vi.spyOn(stage.changeTracker, 'prepare');
   const spawned = await Promise.all(spawnMany());
   const last = spawned.at(-1)?.record.agent_id ?? '';
   const { runJournal: journal } = stage;
@@ -127,6 +129,34 @@ test('one of many that is canceled before its start never starts', async () => {
   await until('the others', () => haveRun(count - 1));
   expect(stage.hasRun(String(count - 1))).toBe(false);
   expect(stage.store.outcomeOf(last)?.status).toBe('canceled');
+  // A worktree that is made after the end is known to no one.
+  const prepared = prepare.mock.calls.map(([{ agent_id }]) => agent_id);
+  expect(prepared).toHaveLength(count - 1);
+  expect(prepared).not.toContain(last);
+});
+
+test('one of many that is canceled while it is written is answered as canceled', async () => {
+  await createStage();
+  const id = 'dddddddd';
+  const { runJournal: journal } = stage;
+  const tools = { ...stage, journal, onProblem: vi.fn() };
+  let cancel: Promise<unknown> | undefined;
+  // Its folder is there, and what leads to it is not on the disk yet.
+  justBefore('rename', `/spawns/${id}`, () =>
+    queueMicrotask(() => {
+      cancel = cancelRun(id, {}, tools);
+    })
+  );
+  const others = spawnMany();
+  const answer = await stage.spawner.spawn({ ...request, agentId: id });
+  await Promise.all(others);
+  expect(await cancel).toMatchObject({ status: 'canceled' });
+  expect(answer).toMatchObject({ status: 'canceled', repeated: false });
+  const types = readFileSync(stage.journal.path, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`"${id}"`))
+    .map((line) => JSON.parse(line).type);
+  expect(types).toEqual(['cancel_requested', 'spawned', 'finished']);
 });
 
 test('a search for the last ends does not look at agents without one', async () => {

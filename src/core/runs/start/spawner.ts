@@ -15,6 +15,7 @@ import type { RunTracker } from '../end/run-tracker.ts';
 import type { Outcome, RunRecord } from '../run.ts';
 import type { Draft } from '../run-draft.ts';
 import type { RunEvents } from '../run-events.ts';
+import { wasClaimed } from '../run-files.ts';
 import type { Spawned, SpawnRequest } from '../spawn-request.ts';
 import { checkAsks } from './connect-asks.ts';
 import { engineRequestOf } from './engine-request.ts';
@@ -111,7 +112,7 @@ export class Spawner {
     plan: Plan,
     request: SpawnRequest
   ): Promise<Spawned | undefined> {
-    const { registry, store, admission, events, starter } = this.#with;
+    const { registry, store, admission, events, starter, tracker } = this.#with;
     const { record, engine, stdin, failure } = plan;
     const { isAgents, needsSlotNow, isOneOfMany } = plan;
     const { agent_id: id } = record;
@@ -127,6 +128,11 @@ export class Spawner {
         ? await this.#persistShared(run, request)
         : this.#persist(run);
       if (!isMade) return undefined;
+      // A cancel that came while the disk was synced has been carried out.
+      if (isShared && !refused && wasClaimed(store.directoryOf(id))) {
+        const run = await tracker.run(id);
+        if (run) return { ...run, repeated: false };
+      }
       if (needsSlotNow) await this.#acquireSlot(record);
       if (!request.isCounted && !isShared) admission.count();
       await this.#journal(record, prompt, refused);

@@ -290,8 +290,9 @@ export class RunStarter {
     const isLater = isHeritable(record) && this.slots.areMany();
     const turn = isLater ? this.throttle.later() : undefined;
     if (!turn) return this.#prepare(waiting);
+    const prepare = () => !this.#isCanceled(record) && this.#prepare(waiting);
     return whileStarting(this.#directoryOf(record), turn).then(
-      () => this.#prepare(waiting) ?? waiting
+      () => prepare() || waiting
     );
   }
 

@@ -138,7 +138,7 @@ export class AgentResources implements Source {
 
   async #newest(most: number): Promise<Run[]> {
     const { tracker, store } = this.#host;
-    const active = (await tracker.active()).sort((one, other) =>
+    const active = (await tracker.active()).toSorted((one, other) =>
       one.record.created_at < other.record.created_at ? 1 : -1
     );
     const ended = this.#host
