@@ -1,6 +1,7 @@
 import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { idOf, makeUp } from '../../test/kit/agents/made-up-agents.ts';
 import { until } from '../../test/kit/judges/until.ts';
 import { hostHere } from '../../test/kit/servers/host-here.ts';
@@ -12,7 +13,7 @@ import { loadConfig } from '../config/config.ts';
 import type { Flags } from '../config/overrides.ts';
 import { noteJournalled } from '../core/runs/run-files.ts';
 import type { ApiEngine } from '../plugin/plugin.ts';
-import { createHost } from './host.ts';
+import { createHost, retainAutomatically } from './host.ts';
 
 let workspace: TempWorkspace;
 
@@ -92,3 +93,22 @@ test('an ended agent of an unknown engine is not active in IAC.md any more', asy
   await host.tracker.look(id);
   await until('a view without it', () => !isActive());
 });
+
+test.each([
+  [{ automatic: true, keep: 1 }, 1],
+  [{ automatic: true }, 0],
+  [{ automatic: false, keep: 1 }, 0]
+])(
+  'with retention %j, old agents are removed at a start: %i',
+  async (retention, times) => {
+    const { host } = await hostHere();
+    const safety = { holds: vi.fn(() => false) };
+    const config = { ...host.config, retention };
+    const { store, journal, processes } = host;
+    const tools = { config, store, journal, processes, safety };
+    const stop = retainAutomatically(tools);
+    await nextTurn();
+    stop();
+    expect(safety.holds).toHaveBeenCalledTimes(times);
+  }
+);

@@ -19,6 +19,7 @@ import {
   processEntry,
   processEnvironments,
   processTable,
+  read,
   thisProcess
 } from './process-table.ts';
 import { createProcesses } from './processes.ts';
@@ -160,3 +161,9 @@ function start(
   started.push(child);
   return child.pid ?? 0;
 }
+
+test('a file of a process that cannot be read now is not taken for one of no process', () => {
+  expect(read('/proc/0/stat')).toBeUndefined();
+  // As a lack of descriptors does, which says nothing about the process.
+  expect(() => read(folder)).toThrow('EISDIR');
+});

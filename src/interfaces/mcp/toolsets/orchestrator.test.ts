@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from 'node:fs';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { until } from '../../../../test/kit/judges/until.ts';
 import {
   hireWorker,
@@ -26,4 +26,18 @@ test('the events that were read are in the workspace, and a poll without a new o
   expect(existsSync(outbox)).toBe(false);
   expect(await lastSince(0)).toBe(1);
   await until('the copy', () => existsSync(outbox));
+});
+
+test('a worker is ended by force only if that is asked for', async () => {
+  const here = await hostHere();
+  hireWorker(here, agent_id);
+  const { orchestrator } = here.host;
+  const asked = vi.spyOn(orchestrator, 'delete');
+  const tools = orchestratorTools(here.host);
+  const end = tools.find(({ name }) => name === 'agent_delete');
+  await Object(end).call({ agent_id }, { clientName: 'a client' });
+  expect(asked.mock.calls[0]?.[1]).toMatchObject({
+    force: false,
+    confirm: false
+  });
 });

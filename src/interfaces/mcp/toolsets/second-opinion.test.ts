@@ -43,5 +43,7 @@ test('why an engine is not started is said beside the opinions of the others', a
   );
   const { opinions, not_started } = Object(structuredContent);
   expect(opinions).toMatchObject([{ engine: 'quick' }]);
-  expect(not_started).toEqual([expect.stringContaining('no more than 1 agents')]);
+  expect(not_started).toEqual([
+    expect.stringContaining('no more than 1 agents')
+  ]);
 });
