@@ -43,7 +43,8 @@ const all = [
   'asks.mjs',
   'chaos.mjs',
   'peers.mjs',
-  'install.mjs'
+  'install.mjs',
+  'mutants.mjs'
 ];
 /** Also measured on Node 24, with these flags. */
 const onNode24 = { 'start.mjs': [], 'peers.mjs': ['--part', 'start'] };

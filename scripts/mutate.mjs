@@ -87,7 +87,9 @@ process.stdout.write(
   `\n${noticed.length} of ${judged} defects were noticed (${score.toFixed(1)} %), ${notJudged.length} were not judged, seed ${values.seed}\n`
 );
 if (values.output !== undefined) {
-  const facts = { seed: Number(values.seed), planted: defects.length, judged };
+  const on = new Date().toISOString().slice(0, 10);
+  const seed = Number(values.seed);
+  const facts = { on, seed, planted: defects.length, judged };
   const all = { ...facts, score, survivors, notJudged };
   writeFileSync(values.output, `${JSON.stringify(all, null, 2)}\n`);
 }
