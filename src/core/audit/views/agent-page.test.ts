@@ -41,3 +41,13 @@ test('the diff of an agent is on its page, without secrets', async () => {
 test('an agent that has changed nothing has no diff on its page', async () => {
   expect(await pageWith({})).not.toContain('## Diff');
 });
+
+test('the changed files of an agent are on its page, without secrets', async () => {
+  const files = [{ path: `a ${secret}.txt`, added: 2, removed: 0 }];
+  const changes = { v: 1, files, total: 1, patch: null, note: 'Late.' };
+  const page = await pageWith({ 'changes.json': JSON.stringify(changes) });
+  expect(page).toContain('## Changes (1 files)\n');
+  expect(page).toMatch(/a .*\.txt/);
+  expect(page).toContain('\nLate.\n');
+  expect(page).not.toContain(secret);
+});

@@ -135,28 +135,48 @@ test('one of many that is canceled before its start never starts', async () => {
   expect(prepared).not.toContain(last);
 });
 
+/** What happens once its folder is there, and is not on the disk yet. */
+function whileWritten(id: string, act: () => void): void {
+  justBefore('rename', `/spawns/${id}`, () => queueMicrotask(act));
+}
+
+function journalled(id: string): string[] {
+  return readFileSync(stage.journal.path, 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`"${id}"`))
+    .map((line) => JSON.parse(line).type);
+}
+
 test('one of many that is canceled while it is written is answered as canceled', async () => {
   await createStage();
   const id = 'dddddddd';
   const { runJournal: journal } = stage;
   const tools = { ...stage, journal, onProblem: vi.fn() };
   let cancel: Promise<unknown> | undefined;
-  // Its folder is there, and what leads to it is not on the disk yet.
-  justBefore('rename', `/spawns/${id}`, () =>
-    queueMicrotask(() => {
-      cancel = cancelRun(id, {}, tools);
-    })
-  );
+  whileWritten(id, () => {
+    cancel = cancelRun(id, {}, tools);
+  });
   const others = spawnMany();
   const answer = await stage.spawner.spawn({ ...request, agentId: id });
   await Promise.all(others);
   expect(await cancel).toMatchObject({ status: 'canceled' });
   expect(answer).toMatchObject({ status: 'canceled', repeated: false });
-  const types = readFileSync(stage.journal.path, 'utf8')
-    .split('\n')
-    .filter((line) => line.includes(`"${id}"`))
-    .map((line) => JSON.parse(line).type);
-  expect(types).toEqual(['cancel_requested', 'spawned', 'finished']);
+  expect(journalled(id)).toEqual(['cancel_requested', 'spawned', 'finished']);
+});
+
+test('one of many that is looked at while it is written is journalled once', async () => {
+  await createStage();
+  const id = 'dddddddd';
+  let look: Promise<void> | undefined;
+  whileWritten(id, () => {
+    const record = stage.store.recordOf(id);
+    look = record && stage.runJournal.restoreSpawn(record);
+  });
+  const others = spawnMany();
+  await stage.spawner.spawn({ ...request, agentId: id });
+  await Promise.all([...others, look]);
+  expect(look).toBeDefined();
+  expect(journalled(id)).toEqual(['spawned']);
 });
 
 test('a search for the last ends does not look at agents without one', async () => {
