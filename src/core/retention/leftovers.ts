@@ -67,7 +67,7 @@ export function removeFound(
     if (hasOpenTurn(trash.pathOf(name), store)) trash.putBack(path, name);
     else trash.empty(name);
   }
-  for (const id of marks) if (!store.has(id)) store.close(id);
+  for (const id of marks) store.giveUp(id);
   if (isOwnDirectory(store.drafts)) removeLeftovers(store.drafts);
 }
 
