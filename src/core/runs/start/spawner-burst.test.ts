@@ -42,6 +42,11 @@ async function createStage(config: StageOptions['config'] = {}) {
   stage = await createSpawnStage({ config: { maxConcurrent: 100, ...config } });
 }
 
+function cancel(id: string): Promise<unknown> {
+  const { runJournal: journal } = stage;
+  return cancelRun(id, {}, { ...stage, journal, onProblem: vi.fn() });
+}
+
 /** Whether the first agents have made their files. */
 function haveRun(most: number): boolean {
   return Array.from({ length: most }, (_, n) => String(n)).every((name) =>
@@ -123,8 +128,7 @@ test('one of many that is canceled before its start never starts', async () => {
   const prepare = vi.spyOn(stage.changeTracker, 'prepare');
   const spawned = await Promise.all(spawnMany());
   const last = spawned.at(-1)?.record.agent_id ?? '';
-  const { runJournal: journal } = stage;
-  await cancelRun(last, {}, { ...stage, journal, onProblem: vi.fn() });
+  await cancel(last);
   await stage.starter.prepared();
   await until('the others', () => haveRun(count - 1));
   expect(stage.hasRun(String(count - 1))).toBe(false);
@@ -150,16 +154,14 @@ function journalled(id: string): string[] {
 test('one of many that is canceled while it is written is answered as canceled', async () => {
   await createStage();
   const id = 'dddddddd';
-  const { runJournal: journal } = stage;
-  const tools = { ...stage, journal, onProblem: vi.fn() };
-  let cancel: Promise<unknown> | undefined;
+  let canceled: Promise<unknown> | undefined;
   whileWritten(id, () => {
-    cancel = cancelRun(id, {}, tools);
+    canceled = cancel(id);
   });
   const others = spawnMany();
   const answer = await stage.spawner.spawn({ ...request, agentId: id });
   await Promise.all(others);
-  expect(await cancel).toMatchObject({ status: 'canceled' });
+  expect(await canceled).toMatchObject({ status: 'canceled' });
   expect(answer).toMatchObject({ status: 'canceled', repeated: false });
   expect(journalled(id)).toEqual(['cancel_requested', 'spawned', 'finished']);
 });
