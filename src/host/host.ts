@@ -261,7 +261,7 @@ export class Host {
   }
 
   /** Ids of the agents that ended last, newest last. See `lastEnded`. */
-  recent(limit: number, over?: string[]): string[] {
+  recent(limit: number, over?: readonly string[]): string[] {
     return lastEnded(this.journal.files, this.store, limit, over);
   }
 

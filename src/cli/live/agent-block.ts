@@ -32,7 +32,7 @@ class AgentBlock {
     );
   }
 
-  show(host: Host, runs: Run[]): void {
+  show(host: Host, runs: readonly Run[]): void {
     this.#activities = runs.map((run) => activityOf(host, run));
   }
 

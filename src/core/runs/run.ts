@@ -48,9 +48,9 @@ export interface Run {
 /** Runs without a recorded end, and runs whose end was recorded just now. */
 export interface OpenRuns {
   /** Queued or running, oldest first. */
-  active: Run[];
+  active: readonly Run[];
   /** Ids of ended runs. Their end may not be recorded yet. */
-  over: string[];
+  over: readonly string[];
 }
 
 /**

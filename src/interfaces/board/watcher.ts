@@ -99,7 +99,7 @@ export class Watcher {
     return this.#readActive(known.agent.of);
   }
 
-  async #activeNow(runs: Run[]): Promise<WatchedAgent[]> {
+  async #activeNow(runs: readonly Run[]): Promise<WatchedAgent[]> {
     const before = this.#active;
     this.#active = new Map();
     return Promise.all(

@@ -90,7 +90,7 @@ const nobodyAtWork = 'No agent is running. --limit shows those that ended.';
 async function endedLast(
   host: Host,
   limit: number,
-  over: string[]
+  over: readonly string[]
 ): Promise<Run[]> {
   const ids = host.recent(limit, over);
   const runs: Run[] = [];

@@ -18,7 +18,7 @@ export function lastEnded(
   files: JournalFiles,
   store: RunStore,
   limit: number,
-  over = store.openIds().filter((id) => store.hasOutcome(id))
+  over: readonly string[] = store.openIds().filter((id) => store.hasOutcome(id))
 ): string[] {
   const journaled = recentlyEnded(files, limit, (id) => store.has(id));
   const fresh = over.filter((id) => !journaled.includes(id));

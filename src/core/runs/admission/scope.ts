@@ -33,7 +33,7 @@ interface InScope {
  * except the calling agent and its ancestors, which wait for that agent.
  */
 export function inScope(
-  active: Run[],
+  active: readonly Run[],
   scope: Scope,
   asker: Asker,
   dependencies: ScopeDependencies

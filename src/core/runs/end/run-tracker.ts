@@ -144,7 +144,7 @@ export class RunTracker {
   }
 
   /** Runs that are queued or running, oldest first. */
-  async active(): Promise<Run[]> {
+  async active(): Promise<readonly Run[]> {
     return (await this.standing()).active;
   }
 
@@ -169,12 +169,13 @@ export class RunTracker {
     // A run may have ended while another one was awaited.
     const isOver = ({ agent_id: id }: RunRecord) =>
       ending.length > 0 && store.hasOutcome(id);
-    const runs: OpenRuns = { active: [], over: [] };
+    const active: Run[] = [];
+    const over: string[] = [];
     for (const { record, status } of all)
       if (status === undefined || status === 'ended' || isOver(record))
-        runs.over.push(record.agent_id);
-      else runs.active.push({ record, status });
-    return runs;
+        over.push(record.agent_id);
+      else active.push({ record, status });
+    return { active, over };
   }
 
   /** Undefined for a run that seems to have ended. */

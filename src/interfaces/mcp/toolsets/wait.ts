@@ -146,7 +146,7 @@ interface Wanted {
   /** The number of squad members without an agent. */
   missing: number;
   /** Agents that have just ended; only in a wait for a whole scope. */
-  over?: string[];
+  over?: readonly string[];
   /** Active agents of other callers; only in a wait for the caller's agents. */
   others?: { others_running: number };
 }
