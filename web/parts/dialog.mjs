@@ -34,8 +34,10 @@ export function Modal({ label, children }) {
   }, []);
   // A text is often selected to beyond the edge, which clicks the backdrop.
   const isPressedOutside = useRef(false);
+  // The browser tells of Esc by "cancel" at once, and by "close" only after
+  // keys that came meanwhile.
   return html`
-    <dialog ref=${element} aria-label=${label} onClose=${close}
+    <dialog ref=${element} aria-label=${label} onCancel=${close} onClose=${close}
       onPointerDown=${({ target }) => {
         isPressedOutside.current = target === element.current;
       }}

@@ -108,10 +108,12 @@ browserTest('the keyboard alone opens an agent, and leads back', async () => {
   await page.getByText('Needs you').waitFor();
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
-  await page.keyboard.press('/');
-  await page.keyboard.type('parser');
+  // No key waits for the effect of the one before it.
+  await Promise.all([
+    page.keyboard.press('Escape'),
+    page.keyboard.press('/'),
+    page.keyboard.type('parser')
+  ]);
   await page.getByRole('searchbox').press('Tab');
   expect(new URL(page.url()).search).toBe('?filter=parser');
   await page.keyboard.press('j');
