@@ -7,7 +7,7 @@ import {
   id
 } from '../../../test/kit/servers/agent-here.ts';
 import { hireWorker } from '../../../test/kit/servers/host-here.ts';
-import { wasRead } from '../../core/runs/run-store.ts';
+import { wasRead } from '../../core/runs/run-files.ts';
 import {
   watchedRun,
   watchedWorker

@@ -1,8 +1,7 @@
 import { changesOf } from '../../core/changes/change-file.ts';
 import type { Worker } from '../../core/orchestrator/queue/worker-store.ts';
 import { describeAccess, type Outcome, type Run } from '../../core/runs/run.ts';
-import { ownFile } from '../../core/runs/run-files.ts';
-import { noteRead } from '../../core/runs/run-store.ts';
+import { noteRead, ownFile } from '../../core/runs/run-files.ts';
 import { readSlice } from '../../core/state/files/text-file.ts';
 import { plainText, terminalLine } from '../../core/text.ts';
 import type { Host } from '../../host/host.ts';

@@ -9,9 +9,9 @@ import { type Paths, pathsOf } from '../../core/paths/paths.ts';
 import { recordIdOf } from '../../core/paths/records.ts';
 import { checkHomeOutside } from '../../core/paths/troupe-home.ts';
 import type { ProcessIdentity } from '../../core/processes/process-identity.ts';
-import { parseJson } from '../../core/runs/run-files.ts';
+import { parseJson, wasRead } from '../../core/runs/run-files.ts';
 import { liveStateOf, statusOf } from '../../core/runs/run-state.ts';
-import { RunStore, wasRead } from '../../core/runs/run-store.ts';
+import { RunStore } from '../../core/runs/run-store.ts';
 import { counted } from '../output/text.ts';
 
 const dayMs = 86_400_000;

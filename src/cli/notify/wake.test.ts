@@ -8,7 +8,7 @@ import {
 } from '../../../test/kit/workspaces/spawn-stage.ts';
 import { lastEnded } from '../../core/audit/journal/recently-ended.ts';
 import { noteWait } from '../../core/runs/notify/open-waits.ts';
-import { noteRead } from '../../core/runs/run-store.ts';
+import { noteRead } from '../../core/runs/run-files.ts';
 import { waitForWake } from './wake.ts';
 
 let stage: SpawnStage;

@@ -8,7 +8,7 @@ import {
   registerWake
 } from '../../core/runs/notify/wake-marks.ts';
 import type { Run, RunRecord } from '../../core/runs/run.ts';
-import { wasRead } from '../../core/runs/run-store.ts';
+import { wasRead } from '../../core/runs/run-files.ts';
 import type { Host } from '../../host/host.ts';
 import { wakeLine } from './wake-line.ts';
 

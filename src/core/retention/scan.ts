@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { SummonMarks } from '../council/summon-marks.ts';
 import { isAgentId, type Outcome, type RunRecord } from '../runs/run.ts';
-import { exitedAt } from '../runs/run-files.ts';
-import { type RunStore, wasRead } from '../runs/run-store.ts';
+import { exitedAt, wasRead } from '../runs/run-files.ts';
+import type { RunStore } from '../runs/run-store.ts';
 import { turnsDirectory } from '../runs/sessions/session-turns.ts';
 import { SquadStore } from '../squads/squad-store.ts';
 import {

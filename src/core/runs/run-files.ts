@@ -8,6 +8,7 @@ import { appendLine } from '../state/files/append.ts';
 import { createOnce, writeNew } from '../state/files/atomic-file.ts';
 import { readOnce } from '../state/files/known-files.ts';
 import { appendTo } from '../state/files/own-file.ts';
+import type { RunStore } from './run-store.ts';
 
 /**
  * The files in an agent's folder, with the process that writes each or the way
@@ -214,6 +215,27 @@ export function requestStop(
 /** The stop reason of an agent whose parent was ended. */
 export function endedWith(parentId: string): string {
   return `agent ${parentId}, which spawned it, was ended`;
+}
+
+/**
+ * Records that a result was delivered. `troupe clean` removes only such agents
+ * by age or size. Never throws: an agent without this note counts as unread.
+ */
+export function noteRead(
+  agentId: string,
+  store: Pick<RunStore, 'directoryOf' | 'outcomeOf'>
+): void {
+  const directory = store.directoryOf(agentId);
+  try {
+    if (!wasRead(directory) && store.outcomeOf(agentId))
+      writeNew(join(directory, 'read'), '');
+  } catch {
+    // Another process was faster, or the disk is full.
+  }
+}
+
+export function wasRead(directory: string): boolean {
+  return existsSync(join(directory, 'read'));
 }
 
 /**

@@ -1,3 +1,5 @@
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { recordWith } from '../../../test/kit/servers/run-facts.ts';
 import {
@@ -46,6 +48,23 @@ test('giving up a spawn removes only a mark without a folder', () => {
   workspace.writeRecord('open/0000cafe', '');
   for (const one of store.openIds()) store.giveUp(one);
   expect(store.openIds()).toEqual([id]);
+});
+
+test('a spawn is given up a minute after it was first found, whatever the clock says', () => {
+  workspace.writeRecord(`open/${id}`, '');
+  utimesSync(join(workspace.record, 'open', id), 1, 1);
+  const marksAfter = (seconds: number) => {
+    store.giveUpUnused(id, 5000 + seconds * 1000);
+    return store.openIds();
+  };
+  expect(marksAfter(0)).toEqual([id]);
+  expect(marksAfter(60)).toEqual([id]);
+  expect(marksAfter(61)).toEqual([]);
+  // A later spawn of the same request has a minute, too.
+  workspace.writeRecord(`open/${id}`, '');
+  expect(marksAfter(100)).toEqual([id]);
+  expect(marksAfter(160)).toEqual([id]);
+  expect(marksAfter(161)).toEqual([]);
 });
 
 test('a run that was discarded and created again is read from disk again', () => {

@@ -37,6 +37,9 @@ import { parseOutcome, parseRun } from './run-schema.ts';
 /** Longer texts are cut on the page of an agent. */
 export const mostPageBytes = 16 * 1024 * 1024;
 
+/** A mark without a folder for so long is of a spawn that was not answered. */
+const draftMs = 60_000;
+
 /** The largest number of records in memory. */
 const mostRecords = 2000;
 
@@ -63,6 +66,8 @@ export class RunStore {
   readonly #records = new Map<string, RunRecord>();
   /** The mtime of each mark that the last `openIds` found. */
   #marks = new Map<string, number>();
+  /** By id: when a mark was first found without a folder. */
+  readonly #unused = new Map<string, number>();
 
   /**
    * @param pages folder in the workspace for the pages of single agents
@@ -250,6 +255,8 @@ export class RunStore {
       if (since !== undefined) marks.set(id, since);
     }
     this.#marks = marks;
+    for (const id of this.#unused.keys())
+      if (!marks.has(id)) this.#unused.delete(id);
     return [...marks].sort(([, a], [, b]) => a - b).map(([id]) => id);
   }
 
@@ -258,10 +265,11 @@ export class RunStore {
     return existsSync(join(this.#open, agentId));
   }
 
-  /** Milliseconds since the mark was set; 0 without a mark. */
-  markAge(agentId: string): number {
-    const since = this.#markedAt(agentId);
-    return since === undefined ? 0 : Date.now() - since;
+  /** Sets a mark that is missing, so that no server overlooks the run. */
+  reopen(agentId: string): void {
+    if (this.isOpen(agentId)) return;
+    ensureDirectory(this.#open);
+    this.#mark(agentId);
   }
 
   /** Removes the mark of a run whose end is on disk and in the journal. */
@@ -269,12 +277,23 @@ export class RunStore {
     remove(join(this.#open, agentId));
   }
 
+  /**
+   * Gives up a spawn that this store finds without a folder for a minute. The
+   * age of its mark says nothing if the clock was set meanwhile.
+   * @param now milliseconds of a monotonic clock
+   */
+  giveUpUnused(agentId: string, now = performance.now()): void {
+    const since = this.#unused.get(agentId) ?? now;
+    this.#unused.set(agentId, since);
+    if (now - since > draftMs) this.giveUp(agentId);
+  }
+
   /** Removes the mark of a spawn that was never answered. */
   giveUp(agentId: string): void {
     if (this.has(agentId)) return;
     this.close(agentId);
     // The spawn has created its folder between the two calls.
-    if (this.has(agentId) && !this.outcomeOf(agentId)) this.#mark(agentId);
+    if (this.has(agentId) && !this.outcomeOf(agentId)) this.reopen(agentId);
   }
 
   #markedAt(agentId: string): number | undefined {
@@ -299,27 +318,6 @@ export class RunStore {
       throw error;
     }
   }
-}
-
-/**
- * Records that a result was delivered. `troupe clean` removes only such agents
- * by age or size. Never throws: an agent without this note counts as unread.
- */
-export function noteRead(
-  agentId: string,
-  store: Pick<RunStore, 'directoryOf' | 'outcomeOf'>
-): void {
-  const directory = store.directoryOf(agentId);
-  try {
-    if (!wasRead(directory) && store.outcomeOf(agentId))
-      writeNew(join(directory, 'read'), '');
-  } catch {
-    // Another process was faster, or the disk is full.
-  }
-}
-
-export function wasRead(directory: string): boolean {
-  return existsSync(join(directory, 'read'));
 }
 
 function mapPaths(record: RunRecord, map: (path: string) => string): RunRecord {

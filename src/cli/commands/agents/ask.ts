@@ -5,8 +5,7 @@ import {
   verdictIn
 } from '../../../core/opinions/second-opinion.ts';
 import type { Run } from '../../../core/runs/run.ts';
-import { ownFile } from '../../../core/runs/run-files.ts';
-import { noteRead } from '../../../core/runs/run-store.ts';
+import { noteRead, ownFile } from '../../../core/runs/run-files.ts';
 import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import { exitCodeOf } from '../../output/agents.ts';

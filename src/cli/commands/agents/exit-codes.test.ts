@@ -9,7 +9,8 @@ import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../../../test/kit/workspaces/temp-workspace.ts';
-import { RunStore, wasRead } from '../../../core/runs/run-store.ts';
+import { wasRead } from '../../../core/runs/run-files.ts';
+import { RunStore } from '../../../core/runs/run-store.ts';
 
 let workspace: TempWorkspace;
 

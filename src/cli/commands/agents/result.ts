@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { withAsking } from '../../../answers/asks.ts';
 import { reportRun } from '../../../answers/format-run.ts';
-import { noteRead } from '../../../core/runs/run-store.ts';
+import { noteRead } from '../../../core/runs/run-files.ts';
 import { terminalLine } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import {

@@ -5,7 +5,7 @@ import type { OpenAsk } from '../../../core/asks/answers/asks.ts';
 import { inScope, refuseLineage } from '../../../core/runs/admission/scope.ts';
 import type { LostRun, WaitResult } from '../../../core/runs/end/waiter.ts';
 import type { Run } from '../../../core/runs/run.ts';
-import { noteRead } from '../../../core/runs/run-store.ts';
+import { noteRead } from '../../../core/runs/run-files.ts';
 import type { Host } from '../../../host/host.ts';
 import { openBlock } from '../../live/agent-block.ts';
 import { EndAlert } from '../../live/end-alert.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { withAsking } from '../../../answers/asks.ts';
 import { reportPage } from '../../../answers/report/report-page.ts';
-import { noteRead } from '../../../core/runs/run-store.ts';
+import { noteRead } from '../../../core/runs/run-files.ts';
 import type { Host } from '../../../host/host.ts';
 import { describeOutcome } from '../../output/agents.ts';
 import { print, report } from '../../output/output.ts';

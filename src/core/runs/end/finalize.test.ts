@@ -215,6 +215,15 @@ test('an end that was completed while its process was paused is journalled once'
   expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
 });
 
+test('the end of a run whose mark is lost is journalled all the same', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  rmSync(join(state, 'open'), { recursive: true });
+  expect((await finalized(store, record))?.status).toBe('completed');
+  expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
+  expect(store.openIds()).toEqual([]);
+});
+
 async function completed(store: RunStore, record: RunRecord): Promise<void> {
   const outcome = store.outcomeOf(record.agent_id);
   if (!outcome) expect.fail('There is no outcome.');

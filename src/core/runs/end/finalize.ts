@@ -42,6 +42,8 @@ export async function finalize(
   if (store.outcomeOf(id)) return events.runChanged(record);
   if (!store.has(id)) throw new Error(`No record of agent ${id}`);
   const directory = store.directoryOf(id);
+  // The end is journalled only while the mark exists.
+  store.reopen(id);
   dependencies.asks?.close(record);
   const lostTree = lostTreeOf(record, directory);
   await changeTracker.conclude(record);

@@ -38,9 +38,6 @@ interface TrackerDependencies extends FinalizeDependencies {
   onProblem: (problem: unknown) => void;
 }
 
-/** An older mark without a folder comes from a spawn that was not answered. */
-const draftMs = 60_000;
-
 /** An end that takes longer to record is published as delayed. */
 const slowEndMs = 300;
 
@@ -228,10 +225,7 @@ export class RunTracker {
   async #check(id: string): Promise<void> {
     const { store, processes, journal } = this.#with;
     const record = store.recordOf(id);
-    if (!record) {
-      if (store.markAge(id) > draftMs) store.giveUp(id);
-      return;
-    }
+    if (!record) return store.giveUpUnused(id);
     const outcome = store.hasOutcome(id) ? store.outcomeOf(id) : undefined;
     if (outcome) {
       if (this.#finalizing.has(id)) return;

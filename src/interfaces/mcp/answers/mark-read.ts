@@ -1,5 +1,5 @@
 import type { Facts } from '../../../answers/budget.ts';
-import { noteRead } from '../../../core/runs/run-store.ts';
+import { noteRead } from '../../../core/runs/run-files.ts';
 import type { Host } from '../../../host/host.ts';
 import type { ToolContext } from '../tool/define-tool.ts';
 

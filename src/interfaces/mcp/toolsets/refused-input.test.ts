@@ -8,7 +8,8 @@ import {
   type TempWorkspace
 } from '../../../../test/kit/workspaces/temp-workspace.ts';
 import { loadConfig } from '../../../config/config.ts';
-import { RunStore, wasRead } from '../../../core/runs/run-store.ts';
+import { wasRead } from '../../../core/runs/run-files.ts';
+import { RunStore } from '../../../core/runs/run-store.ts';
 import { createHost, type Host } from '../../../host/host.ts';
 import { toolsOf } from '../server/offer.ts';
 

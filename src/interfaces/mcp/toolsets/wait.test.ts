@@ -11,7 +11,7 @@ import {
   type HostHere,
   hostHere
 } from '../../../../test/kit/servers/host-here.ts';
-import { wasRead } from '../../../core/runs/run-store.ts';
+import { wasRead } from '../../../core/runs/run-files.ts';
 import { SquadStore } from '../../../core/squads/squad-store.ts';
 import { waitTool } from './wait.ts';
 

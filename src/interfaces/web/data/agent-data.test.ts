@@ -9,7 +9,7 @@ import {
 import { hostHere } from '../../../../test/kit/servers/host-here.ts';
 import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
 import type { TempWorkspace } from '../../../../test/kit/workspaces/temp-workspace.ts';
-import { wasRead } from '../../../core/runs/run-store.ts';
+import { wasRead } from '../../../core/runs/run-files.ts';
 import type { Host } from '../../../host/host.ts';
 import {
   agentData,

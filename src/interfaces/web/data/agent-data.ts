@@ -2,8 +2,7 @@ import { join } from 'node:path';
 import { withAsking } from '../../../answers/asks.ts';
 import { changesOf, patchOf } from '../../../core/changes/change-file.ts';
 import type { Outcome, Run, RunRecord } from '../../../core/runs/run.ts';
-import { ownFile } from '../../../core/runs/run-files.ts';
-import { noteRead, wasRead } from '../../../core/runs/run-store.ts';
+import { noteRead, ownFile, wasRead } from '../../../core/runs/run-files.ts';
 import {
   hasSessions,
   unknownAgent

@@ -1,6 +1,6 @@
 import type { OpenAsk } from '../../../core/asks/answers/asks.ts';
 import type { Worker } from '../../../core/orchestrator/queue/worker-store.ts';
-import { wasRead } from '../../../core/runs/run-store.ts';
+import { wasRead } from '../../../core/runs/run-files.ts';
 import { shortName, terminalLine, visibleText } from '../../../core/text.ts';
 import type { Host } from '../../../host/host.ts';
 import { describeRun } from '../../board/board-rows.ts';
