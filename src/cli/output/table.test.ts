@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { alignedRows, fitColumns, gap, table } from './table.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { alignedRows, columns, fitColumns, gap, table } from './table.ts';
 
 test('a cell stays on its line and cannot control the terminal', () => {
   const hostile = 'a\u001b]0;title\u0007\nb\u009b2J';
@@ -16,6 +16,21 @@ test('a cell stays on its line and cannot control the terminal', () => {
 test('a table may have more rows than a call has arguments', () => {
   const rows = Array.from({ length: 200_000 }, (_, index) => [`${index}`]);
   expect(table(['N'], rows)).toMatch(/\n199999\n$/);
+});
+
+test('a table for a terminal that reports no width fits in 80 columns', () => {
+  const { isTTY, columns: width } = process.stdout;
+  onTestFinished(
+    () => void Object.assign(process.stdout, { isTTY, columns: width })
+  );
+  const rows = [['x'.repeat(200)]];
+  const widthOn = (terminal: object) => {
+    Object.assign(process.stdout, terminal);
+    return columns(rows).length - 1;
+  };
+  expect(widthOn({ isTTY: true, columns: 0 })).toBe(80);
+  expect(widthOn({ isTTY: true, columns: 100 })).toBe(100);
+  expect(widthOn({ isTTY: false, columns: 0 })).toBe(200);
 });
 
 const id = { width: 8 };

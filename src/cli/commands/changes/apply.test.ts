@@ -51,3 +51,12 @@ test('apply prints as JSON that there is nothing to apply', async () => {
     }
   });
 });
+
+test('apply says how many paths are in the way', async () => {
+  const id = await ran('write a.txt hi\nwrite b.txt hi', '--isolate');
+  workspace.write('a.txt', 'mine');
+  const message = async () => (await troupe('apply', id)).document.message;
+  expect(await message()).toMatch(/^1 path with .* content is in the way of/);
+  workspace.write('b.txt', 'mine');
+  expect(await message()).toMatch(/^2 paths with .* content are in the way of/);
+});

@@ -138,7 +138,6 @@ class TextBuffer {
   }
 
   add(piece: string): void {
-    if (piece === '') return;
     this.text += piece;
     this.#pending += piece;
     this.#timer ??= setTimeout(() => this.flush(), flushMs);

@@ -1,11 +1,20 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   openOffice,
   type WorkerOffice
 } from '../../../../test/kit/agents/worker-office.ts';
 import { until } from '../../../../test/kit/judges/until.ts';
+import { createProcesses } from '../../../adapters/child-process/processes.ts';
+import { ensureDirectory } from '../../state/files/directories.ts';
+import { markProcess } from '../../state/locks/process-marks.ts';
 import type { Orchestrator } from '../orchestrator.ts';
 
 const [one, other] = ['aaaaaaaa', 'bbbbbbbb'];
@@ -79,6 +88,43 @@ test('a worker that is silent for too long stalls once, until its next event', a
   expect(types()).toEqual(['ready', 'stalled']);
   await mailbox.emitEvent({ type: 'heartbeat' });
   expect(statusOf()).toBe('ready');
+});
+
+describe('a worker at a task whose server was killed', () => {
+  /** Its status when its servers have been as they are for so long. */
+  async function statusAfter(seconds: number) {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    await master.attend();
+    vi.advanceTimersByTime(seconds * 1000);
+    await master.attend();
+    return statusOf();
+  }
+
+  beforeEach(async () => {
+    const mailbox = office.desk(one);
+    await mailbox.waitForCommand(now);
+    await master.enqueue(one, { id: 'a', payload: {} });
+    await mailbox.waitForCommand(now);
+    const { servers } = master.store.folderOf(one);
+    ensureDirectory(servers);
+    const killed = { ...createProcesses('dist').self, start: '1' };
+    writeFileSync(join(servers, String(killed.pid)), JSON.stringify(killed));
+  });
+
+  test('is ended if its program starts no other in ten seconds', async () => {
+    expect(await statusAfter(9)).toBe('busy');
+    expect(await statusAfter(11)).toBe('crashed');
+    const { outbox } = master.store.folderOf(one);
+    expect(readFileSync(outbox, 'utf8')).toContain(
+      'its server ended, so it could not be reached'
+    );
+  });
+
+  test('goes on if its program starts another', async () => {
+    markProcess(master.store.folderOf(one).servers, createProcesses('dist'));
+    expect(await statusAfter(11)).toBe('busy');
+  });
 });
 
 test('a worker with unreadable files does not hide other workers', async () => {

@@ -114,6 +114,17 @@ test('a page of huge texts ends early, and says that there are more', async () =
   expect(older.more).toBe(false);
 });
 
+test('a page holds two million characters, and not one more', async () => {
+  // The kind of a turn counts, too.
+  const text = (chars: number) => say('x'.repeat(chars - 'text'.length));
+  const sizes = async (...chars: number[]) => {
+    output(...chars.map((one) => [text(one)]));
+    return (await page({ limit: 50 })).turns.length;
+  };
+  expect(await sizes(9, 1_500_000, 500_000)).toBe(2);
+  expect(await sizes(1_500_001, 500_000)).toBe(1);
+});
+
 test('a page holds so many characters of text, or one longer text', async () => {
   const thought: Turn = { kind: 'thinking', text: 'y'.repeat(900) };
   output([say('x'.repeat(300))], [say('one')], [thought], [say('two')]);
