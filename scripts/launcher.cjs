@@ -18,6 +18,9 @@ const { createRequire } = require('node:module');
 const { basename, dirname, join } = require('node:path');
 const { Script } = require('node:vm');
 
+/** Less than until a server changes flags: see process-setup.ts. */
+const keepMs = 700;
+
 const [command, ...rest] = process.argv.slice(2);
 const help = rest.includes('--help') || rest.includes('-h');
 
@@ -67,8 +70,7 @@ function load(file) {
   });
   // V8 no longer needs the buffer, so its memory is released.
   known?.buffer.resize(0);
-  if (!known || script.cachedDataRejected)
-    process.once('exit', () => keep(cache, script));
+  if (!known || script.cachedDataRejected) keepSoon(cache, script);
   const module = { exports: {} };
   script.runInThisContext()(
     module.exports,
@@ -104,6 +106,20 @@ function read(path) {
   } finally {
     if (descriptor !== undefined) closeSync(descriptor);
   }
+}
+
+/**
+ * Keeps what has been compiled for the start. Later, a server changes flags of
+ * V8, which would then refuse the cache, and V8 drops code that is not used.
+ */
+function keepSoon(cache, script) {
+  const once = () => {
+    clearTimeout(timer);
+    process.off('exit', once);
+    keep(cache, script);
+  };
+  process.on('exit', once);
+  const timer = setTimeout(once, keepMs).unref();
 }
 
 /** Best effort: a read-only installation starts without a cache. */

@@ -1,7 +1,10 @@
 import { stat } from 'node:fs';
 import { Writable } from 'node:stream';
 
-/** Delays `keepHeapSmall` until after startup, before the heap has grown. */
+/**
+ * Delays `keepHeapSmall` until after startup, before the heap has grown. The
+ * launcher keeps the compiled code before that.
+ */
 const heapDelayMs = 1000;
 
 /**

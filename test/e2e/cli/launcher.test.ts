@@ -22,12 +22,17 @@ beforeEach(() => {
 
 afterEach(() => workspace.remove());
 
-/** One life of a server whose client leaves at once. */
-function live(env: Record<string, string> = {}, program = 'troupe.cjs'): void {
+/** One life of a server whose client leaves at once, or after some time. */
+function live(
+  env: Record<string, string> = {},
+  program = 'troupe.cjs',
+  seconds = 0
+): void {
+  const words = [join(copy, program), 'mcp', '--workspace', workspace.path];
   const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [join(copy, program), 'mcp', '--workspace', workspace.path],
-    { input: '', encoding: 'utf8', env: testEnvironment(workspace, env) }
+    'sh',
+    ['-c', `sleep ${seconds} | "$@"`, 'sh', process.execPath, ...words],
+    { encoding: 'utf8', env: testEnvironment(workspace, env) }
   );
   expect({ status, stdout, stderr }).toEqual({
     status: 0,
@@ -42,6 +47,16 @@ function caches(): string[] {
 
 test('compiled code is kept at the first start and left alone after', () => {
   live();
+  const [name = ''] = caches();
+  const kept = readFileSync(join(copy, 'cache', name));
+  live();
+  expect(caches()).toEqual([name]);
+  expect(readFileSync(join(copy, 'cache', name)).equals(kept)).toBe(true);
+});
+
+test('compiled code of a server that has run for seconds is used, too', () => {
+  // After a second, a server changes a setting of V8.
+  live({}, 'troupe.cjs', 2);
   const [name = ''] = caches();
   const kept = readFileSync(join(copy, 'cache', name));
   live();
