@@ -76,15 +76,21 @@ export class OwnSlots {
     const isRecent = performance.now() - this.#lastEnd <= yieldMs;
     const idle = this.#idle(queued);
     const ours = { has: (id: string) => this.has(id) || idle.has(id) };
-    if (isRecent && this.#slots[kind].areRequested(ours)) return 'contended';
-    return this.takeNow(record, queued);
+    const open = this.#with.store.markedIds();
+    if (isRecent && this.#slots[kind].areRequested(ours, open))
+      return 'contended';
+    return this.takeNow(record, queued, open);
   }
 
-  /** Takes a slot without leaving it to other servers first. */
-  takeNow(record: RunRecord, queued?: Ids): SlotResult {
+  /**
+   * Takes a slot without leaving it to other servers first.
+   * @param open ids of the runs that have a mark now
+   */
+  takeNow(record: RunRecord, queued?: Ids, open?: string[]): SlotResult {
     const { kind } = record;
     const ours = this.#heldOf(kind);
-    const result = this.#slots[kind].take(record, ours, this.#idle(queued));
+    const idle = this.#idle(queued);
+    const result = this.#slots[kind].take(record, ours, idle, open);
     if (result === 'taken') this.#held.set(record.agent_id, record);
     return result;
   }
@@ -116,8 +122,9 @@ export class OwnSlots {
     setStarting(this.#with.store.directoryOf(id), false);
   }
 
-  areMany(): boolean {
-    return this.#held.size > few;
+  /** @param queued the agents of this server that wait for a slot */
+  areMany(queued: number): boolean {
+    return this.#held.size + queued > few;
   }
 
   /** Ids of the agents that have a slot. */
@@ -163,24 +170,26 @@ export class Slots {
    * Takes a slot for an agent.
    * @param ours agents of this server that have a slot
    * @param idle queued agents of this server, which need not be checked
+   * @param open ids of the runs that have a mark now
    */
   take(
     requested: SlotUser,
     ours: SlotUser[],
-    idle: Ids = new Set()
+    idle: Ids = new Set(),
+    open?: string[]
   ): SlotResult {
     const { agent_id: id, engine } = requested;
     const full = this.isFull(requested, ours);
     if (full) return full;
     const all = withRequested(requested, ours);
-    const contention = () => {
-      const everywhere = [...all, ...this.#others(all, idle)];
+    const contention = (marked?: string[]) => {
+      const everywhere = [...all, ...this.#others(all, idle, marked)];
       const exceeded = this.#exceeded(everywhere, [engine]);
       return exceeded === 'engine'
         ? 'engine contended'
         : exceeded && 'contended';
     };
-    const before = contention();
+    const before = contention(open);
     if (before) return before;
     const directory = this.#with.store.directoryOf(id);
     setStarting(directory, true);
@@ -207,9 +216,9 @@ export class Slots {
   }
 
   /** Whether an agent of another server waits only for a slot of this kind. */
-  areRequested(ours: Ids): boolean {
+  areRequested(ours: Ids, open = this.#with.store.markedIds()): boolean {
     const { store, processes, capOf } = this.#with;
-    return store.markedIds().some((id) => {
+    return open.some((id) => {
       const directory = store.directoryOf(id);
       if (ours.has(id) || wasClaimed(directory)) return false;
       const record = store.recordOf(id);
@@ -234,9 +243,12 @@ export class Slots {
   }
 
   /** Running and announced agents, except the named and the idle ones. */
-  #others(named: SlotUser[], idle: Ids = new Set()): RunRecord[] {
+  #others(
+    named: SlotUser[],
+    idle: Ids = new Set(),
+    open = this.#with.store.markedIds()
+  ): RunRecord[] {
     const known = new Set(named.map(({ agent_id }) => agent_id));
-    const open = this.#with.store.markedIds();
     this.#ended = new Set(open.filter((id) => this.#ended.has(id)));
     return open.flatMap((id) =>
       known.has(id) || idle.has(id) || this.#ended.has(id)

@@ -33,6 +33,10 @@ export class RunQueue {
     this.#store = store;
   }
 
+  get size(): number {
+    return this.#waiting.size;
+  }
+
   add(waiting: Waiting): void {
     const since = performance.now();
     const awaited = waiting.after.map((earlier) => ({

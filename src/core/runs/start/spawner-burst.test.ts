@@ -67,21 +67,23 @@ function haveRun(most: number): boolean {
   );
 }
 
+function launched(spawned: Spawned[]): number {
+  return spawned.filter(({ record: { agent_id: id } }) =>
+    wasLaunched(stage.store.directoryOf(id))
+  ).length;
+}
+
 test('many agents are answered before they start, and all start', async () => {
   await createStage();
-  const launched = () =>
-    spawned.filter(({ record: { agent_id: id } }) =>
-      wasLaunched(stage.store.directoryOf(id))
-    ).length;
   const begin = holdStarts();
   const spawned = await Promise.all(spawnMany());
   expect(spawned.map(({ status }) => status)).toEqual(
     Array(count).fill('running')
   );
-  expect(launched()).toBe(8);
+  expect(launched(spawned)).toBe(8);
   begin();
   await stage.starter.prepared();
-  expect(launched()).toBe(count);
+  expect(launched(spawned)).toBe(count);
   await until('all of them', () => haveRun(count));
 });
 
@@ -94,6 +96,23 @@ test('many agents take the slots in the order of their spawns', async () => {
   expect(stage.starter.own().map((record) => record.agent_id)).toEqual(
     spawned.map(({ record }) => record.agent_id)
   );
+});
+
+test('agents that wait for a slot do not start before others are answered', async () => {
+  await createStage({ maxConcurrent: 2 });
+  const begin = holdStarts();
+  const prompt = 'until [ -e go ]; do sleep 0.05; done';
+  const spawned = await Promise.all(spawnMany({ prompt }));
+  const first = spawned.slice(0, 2).map(({ record }) => record.agent_id);
+  expect(stage.starter.ownRunning()).toEqual(first);
+  stage.workspace.write('go', '');
+  await until('the next', () =>
+    stage.starter.ownRunning().every((id) => !first.includes(id))
+  );
+  expect(stage.starter.ownRunning()).toHaveLength(2);
+  expect(launched(spawned)).toBe(2);
+  begin();
+  await until('all of them', () => launched(spawned) === count);
 });
 
 test('many agents at once keep to the limit of a minute', async () => {

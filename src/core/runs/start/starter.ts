@@ -287,7 +287,7 @@ export class RunStarter {
   /** Undefined when it starts at once, not after the answers to others. */
   #readyFor(waiting: Waiting): Promise<Waiting> | undefined {
     const { record } = waiting;
-    const isLater = isHeritable(record) && this.slots.areMany();
+    const isLater = isHeritable(record) && this.slots.areMany(this.#queue.size);
     const turn = isLater ? this.throttle.later() : undefined;
     if (!turn) return this.#prepare(waiting);
     const prepare = () => !this.#isCanceled(record) && this.#prepare(waiting);
