@@ -28,16 +28,25 @@ export function Modal({ label, children }) {
   // At once: the next key may already focus something else.
   useLayoutEffect(() => {
     const before = document.activeElement;
+    const node = element.current;
     message.value = { text: '', isError: false };
-    element.current.showModal();
-    return () => before?.focus?.();
+    node.showModal();
+    return () => {
+      // While it is open, nothing outside of it can take the focus.
+      node.close();
+      before?.focus?.();
+    };
   }, []);
+  // The event may come after the next dialog was opened.
+  const closeOwn = () => {
+    if (element.current) close();
+  };
   // A text is often selected to beyond the edge, which clicks the backdrop.
   const isPressedOutside = useRef(false);
   // The browser tells of Esc by "cancel" at once, and by "close" only after
   // keys that came meanwhile.
   return html`
-    <dialog ref=${element} aria-label=${label} onCancel=${close} onClose=${close}
+    <dialog ref=${element} aria-label=${label} onCancel=${closeOwn} onClose=${closeOwn}
       onPointerDown=${({ target }) => {
         isPressedOutside.current = target === element.current;
       }}

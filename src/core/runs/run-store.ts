@@ -290,6 +290,7 @@ export class RunStore {
 
   /** Removes the mark of a spawn that was never answered. */
   giveUp(agentId: string): void {
+    this.#unused.delete(agentId);
     if (this.has(agentId)) return;
     this.close(agentId);
     // The spawn has created its folder between the two calls.

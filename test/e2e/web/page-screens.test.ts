@@ -128,3 +128,30 @@ browserTest('the keyboard alone opens an agent, and leads back', async () => {
   await page.getByRole('heading', { name: 'Now' }).waitFor();
   await context.close();
 });
+
+browserTest(
+  'Esc closes a dialog at once, and gives the focus back',
+  async () => {
+    const context = await browser.newContext();
+    const { page } = await openPage(context, await stage.web.newLink('act'));
+    await page.getByText('Needs you').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('j');
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.getAttribute('data-row'));
+    const before = await focused();
+    expect(before).toMatch(/^[0-9a-f]{8}$/);
+    const help = page.getByRole('dialog', { name: 'Keyboard' });
+    await page.keyboard.press('?');
+    await help.waitFor();
+    await Promise.all([
+      page.keyboard.press('Escape'),
+      page.keyboard.press('?')
+    ]);
+    await help.waitFor();
+    await page.keyboard.press('Escape');
+    await help.waitFor({ state: 'detached' });
+    expect(await focused()).toBe(before);
+    await context.close();
+  }
+);

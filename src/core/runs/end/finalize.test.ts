@@ -222,6 +222,9 @@ test('the end of a run whose mark is lost is journalled all the same', async () 
   expect((await finalized(store, record))?.status).toBe('completed');
   expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
   expect(store.openIds()).toEqual([]);
+  rmSync(join(store.directoryOf(record.agent_id), 'outcome.json'));
+  await finalized(new RunStore(state), record);
+  expect(log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
 });
 
 async function completed(store: RunStore, record: RunRecord): Promise<void> {

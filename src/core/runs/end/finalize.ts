@@ -42,8 +42,7 @@ export async function finalize(
   if (store.outcomeOf(id)) return events.runChanged(record);
   if (!store.has(id)) throw new Error(`No record of agent ${id}`);
   const directory = store.directoryOf(id);
-  // The end is journalled only while the mark exists.
-  store.reopen(id);
+  const wasOpen = store.isOpen(id);
   dependencies.asks?.close(record);
   const lostTree = lostTreeOf(record, directory);
   await changeTracker.conclude(record);
@@ -51,7 +50,8 @@ export async function finalize(
   const outcome = withoutSecrets(read, journal);
   if (record.in_chat) recordChat(record, outcome, store);
   if (!store.end(id, outcome)) return events.runChanged(record);
-  await journalEnd(record, outcome, dependencies);
+  if (wasOpen || !(await journal.isEndRecorded(id)))
+    await journalEnd(record, outcome, wasOpen, dependencies);
   if (await changeTracker.leave(record, true)) store.close(id);
   // A page that cannot be written now is written with the next views.
   await pages?.write(id).catch(() => undefined);
@@ -77,7 +77,7 @@ export async function completeEnd(
     const lock = join(store.directoryOf(id), 'end.lock');
     await whileLocked(lock, processes, async () => {
       if (!(await journal.isEndRecorded(id)))
-        await journalEnd(record, outcome, dependencies);
+        await journalEnd(record, outcome, true, dependencies);
     });
   }
   if (await changeTracker.leave(record, false)) store.close(id);
@@ -195,11 +195,12 @@ function recordChat(
 async function journalEnd(
   record: RunRecord,
   outcome: Outcome,
+  wasOpen: boolean,
   { journal, store }: FinalizeDependencies
 ): Promise<void> {
   await journal.ensureSpawn(record);
   store.sizes.note(record.agent_id);
   // Another process has completed the end while this one was paused.
-  const isDone = () => !store.isOpen(record.agent_id);
+  const isDone = () => wasOpen && !store.isOpen(record.agent_id);
   await journal.recordEnd(record, outcome, isDone);
 }
