@@ -113,13 +113,12 @@ function read(path) {
  * V8, which would then refuse the cache, and V8 drops code that is not used.
  */
 function keepSoon(cache, script) {
-  const once = () => {
-    clearTimeout(timer);
-    process.off('exit', once);
+  const now = () => {
+    process.off('exit', now);
     keep(cache, script);
   };
-  process.on('exit', once);
-  const timer = setTimeout(once, keepMs).unref();
+  process.on('exit', now);
+  setTimeout(now, keepMs).unref();
 }
 
 /** Best effort: a read-only installation starts without a cache. */

@@ -265,13 +265,6 @@ export class RunStore {
     return existsSync(join(this.#open, agentId));
   }
 
-  /** Sets a mark that is missing, so that no server overlooks the run. */
-  reopen(agentId: string): void {
-    if (this.isOpen(agentId)) return;
-    ensureDirectory(this.#open);
-    this.#mark(agentId);
-  }
-
   /** Removes the mark of a run whose end is on disk and in the journal. */
   close(agentId: string): void {
     remove(join(this.#open, agentId));
@@ -294,7 +287,7 @@ export class RunStore {
     if (this.has(agentId)) return;
     this.close(agentId);
     // The spawn has created its folder between the two calls.
-    if (this.has(agentId) && !this.outcomeOf(agentId)) this.reopen(agentId);
+    if (this.has(agentId) && !this.outcomeOf(agentId)) this.#mark(agentId);
   }
 
   #markedAt(agentId: string): number | undefined {

@@ -45,32 +45,29 @@ function caches(): string[] {
   return readdirSync(join(copy, 'cache')).sort();
 }
 
-test('compiled code is kept at the first start and left alone after', () => {
-  live();
+/** Checks that another server uses the only cache and leaves it alone. */
+function expectUsed(another: () => void): void {
   const [name = ''] = caches();
   const kept = readFileSync(join(copy, 'cache', name));
-  live();
+  another();
   expect(caches()).toEqual([name]);
   expect(readFileSync(join(copy, 'cache', name)).equals(kept)).toBe(true);
+}
+
+test('compiled code is kept at the first start and left alone after', () => {
+  live();
+  expectUsed(() => live());
 });
 
 test('compiled code of a server that has run for seconds is used, too', () => {
   // After a second, a server changes a setting of V8.
   live({}, 'troupe.cjs', 2);
-  const [name = ''] = caches();
-  const kept = readFileSync(join(copy, 'cache', name));
-  live();
-  expect(caches()).toEqual([name]);
-  expect(readFileSync(join(copy, 'cache', name)).equals(kept)).toBe(true);
+  expectUsed(() => live());
 });
 
 test('council mcp starts from the code that troupe mcp has kept', () => {
   live();
-  const [name = ''] = caches();
-  const kept = readFileSync(join(copy, 'cache', name));
-  live({}, 'council.cjs');
-  expect(caches()).toEqual([name]);
-  expect(readFileSync(join(copy, 'cache', name)).equals(kept)).toBe(true);
+  expectUsed(() => live({}, 'council.cjs'));
 });
 
 test('council mcp keeps compiled code for troupe mcp', () => {

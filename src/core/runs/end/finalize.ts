@@ -42,6 +42,7 @@ export async function finalize(
   if (store.outcomeOf(id)) return events.runChanged(record);
   if (!store.has(id)) throw new Error(`No record of agent ${id}`);
   const directory = store.directoryOf(id);
+  // Without a mark, either the mark is lost or the outcome of an ended run.
   const wasOpen = store.isOpen(id);
   dependencies.asks?.close(record);
   const lostTree = lostTreeOf(record, directory);
