@@ -83,7 +83,32 @@ export class SharedRounds<T> {
   }
 }
 
-/** Work that can wait does not wait longer for a turn of its own. */
+/** How long this process has known of things, whatever its clock is set to. */
+export class Ages {
+  readonly #since = new Map<string, number>();
+
+  /**
+   * Milliseconds since the first call for a name.
+   * @param now milliseconds of a monotonic clock
+   */
+  of(name: string, now = performance.now()): number {
+    const since = this.#since.get(name) ?? now;
+    this.#since.set(name, since);
+    return now - since;
+  }
+
+  forget(name: string): void {
+    this.#since.delete(name);
+  }
+
+  /** Forgets all names but these. */
+  keep(names: { has(name: string): boolean }): void {
+    for (const name of this.#since.keys())
+      if (!names.has(name)) this.#since.delete(name);
+  }
+}
+
+/** Work that can wait does not wait longer for every other turn. */
 const mostLateMs = 1000;
 /** Work that is done together waits this long for other pieces. */
 const gatherMs = 50;
@@ -136,7 +161,8 @@ export class Throttle {
 
   /**
    * Resolves in a turn for which no other work waits, or after a second in
-   * every other turn, in the order of the calls; undefined when that is now.
+   * every other turn or round of gathered work, in the order of the calls;
+   * undefined when that is now.
    */
   later(): Promise<void> | undefined {
     if (!this.isBusy) return undefined;
@@ -149,7 +175,9 @@ export class Throttle {
     setImmediate(() => {
       this.#isTaken = false;
       if (this.#together > 0) return;
-      if (this.#isGathered()) {
+      const [first] = this.#later;
+      this.#wasLate = !this.#wasLate && isOver(first, mostLateMs);
+      if (!this.#wasLate && this.#isGathered()) {
         this.#together = this.#gathered.length;
         for (const { start } of this.#gathered.splice(0)) start();
         return;
@@ -168,8 +196,6 @@ export class Throttle {
   }
 
   #next(): (() => void) | undefined {
-    const [first] = this.#later;
-    this.#wasLate = !this.#wasLate && isOver(first, mostLateMs);
     const urgent = this.#wasLate ? undefined : this.#waiting.shift();
     return urgent ?? this.#later.shift()?.start;
   }

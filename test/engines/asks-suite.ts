@@ -169,7 +169,7 @@ export function asksSuite(
       expect(data).toMatchObject({ status: 'answered' });
       expect(await stage.result(id)).toMatchObject({ result: 'Done.' });
       expect(stage.bodies().at(-1)).toContain(text);
-    });
+    }, 150_000);
 
     test('goes on waiting after a wrong answer, and keeps the first right one', async () => {
       const stage = await createStage(cli);

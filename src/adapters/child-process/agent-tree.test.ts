@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import {
   childrenOf,
   createProcessStage,
@@ -197,6 +197,18 @@ describe('a process with the mark of an agent', () => {
     expect(await born(one.start)).toEqual(found);
     expect(await born('Mon_Nov_23')).toEqual(found);
   });
+});
+
+test('a process that is paused for an hour amid a snapshot takes the next one soon', async () => {
+  const { now } = performance;
+  let hours = 0;
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => {
+    hours += 1;
+    return now.call(performance) + hours * 3_600_000;
+  });
+  await nextSnapshot();
+  clock.mockRestore();
+  expect((await nextSnapshot()).entries).not.toEqual([]);
 });
 
 describe('a process below an agent with the mark of another one', () => {

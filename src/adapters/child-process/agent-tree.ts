@@ -180,6 +180,8 @@ class ProcessSnapshot {
 
 /** The pause after a snapshot, as a multiple of the time that it took. */
 const pauseFactor = 3;
+/** A process that was paused amid a snapshot does not wait as long again. */
+const mostPauseMs = 1000;
 
 let pending: Promise<ProcessSnapshot> | undefined;
 let pausedUntil = 0;
@@ -195,7 +197,7 @@ export function nextSnapshot(): Promise<ProcessSnapshot> {
 }
 
 async function takeNext(): Promise<ProcessSnapshot> {
-  const pauseMs = pausedUntil - performance.now();
+  const pauseMs = Math.min(pausedUntil - performance.now(), mostPauseMs);
   await (pauseMs > 0 ? delay(pauseMs) : nextTurn());
   pending = undefined;
   const began = performance.now();

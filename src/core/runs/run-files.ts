@@ -8,7 +8,6 @@ import { appendLine } from '../state/files/append.ts';
 import { createOnce, writeNew } from '../state/files/atomic-file.ts';
 import { readOnce } from '../state/files/known-files.ts';
 import { appendTo } from '../state/files/own-file.ts';
-import type { RunStore } from './run-store.ts';
 
 /**
  * The files in an agent's folder, with the process that writes each or the way
@@ -223,7 +222,10 @@ export function endedWith(parentId: string): string {
  */
 export function noteRead(
   agentId: string,
-  store: Pick<RunStore, 'directoryOf' | 'outcomeOf'>
+  store: {
+    directoryOf: (agentId: string) => string;
+    outcomeOf: (agentId: string) => unknown;
+  }
 ): void {
   const directory = store.directoryOf(agentId);
   try {

@@ -1,4 +1,4 @@
-import { utimesSync } from 'node:fs';
+import { rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { recordWith } from '../../../test/kit/servers/run-facts.ts';
@@ -65,6 +65,20 @@ test('a spawn is given up a minute after it was first found, whatever the clock 
   expect(marksAfter(100)).toEqual([id]);
   expect(marksAfter(160)).toEqual([id]);
   expect(marksAfter(161)).toEqual([]);
+});
+
+test('a mark whose folder is lost later has a minute from then on', () => {
+  workspace.writeRecord(`open/${id}`, '');
+  store.giveUpUnused(id, 0);
+  const other = new RunStore(workspace.record);
+  other.create(recordWith(), 'x', 'x');
+  expect(store.recordOf(id)).toBeDefined();
+  rmSync(store.directoryOf(id), { recursive: true });
+  expect(store.recordOf(id)).toBeUndefined();
+  store.giveUpUnused(id, 61_000);
+  expect(store.openIds()).toEqual([id]);
+  store.giveUpUnused(id, 122_000);
+  expect(store.openIds()).toEqual([]);
 });
 
 test('a run that was discarded and created again is read from disk again', () => {

@@ -27,6 +27,7 @@ import {
   type Together
 } from '../state/files/shared-sync.ts';
 import { sizeOf } from '../state/files/text-file.ts';
+import { Ages } from '../timing.ts';
 import { LostAgents } from './damaged-run.ts';
 import { DiskUsage } from './disk-usage.ts';
 import { isAgentId, type Outcome, type RunRecord } from './run.ts';
@@ -66,8 +67,8 @@ export class RunStore {
   readonly #records = new Map<string, RunRecord>();
   /** The mtime of each mark that the last `openIds` found. */
   #marks = new Map<string, number>();
-  /** By id: when a mark was first found without a folder. */
-  readonly #unused = new Map<string, number>();
+  /** Marks without a folder, by id. */
+  readonly #unused = new Ages();
 
   /**
    * @param pages folder in the workspace for the pages of single agents
@@ -205,6 +206,7 @@ export class RunStore {
     const path = join(directory, 'record.json');
     const text = damagedIfIrregular(() => readIfExists(path));
     const record = text === undefined ? text : this.#parsed(agentId, text);
+    this.#unused.forget(agentId);
     // The server of an unclaimed run may still discard it and reuse the id.
     if (record && wasClaimed(directory)) this.#remember(record);
     return record;
@@ -255,8 +257,7 @@ export class RunStore {
       if (since !== undefined) marks.set(id, since);
     }
     this.#marks = marks;
-    for (const id of this.#unused.keys())
-      if (!marks.has(id)) this.#unused.delete(id);
+    this.#unused.keep(marks);
     return [...marks].sort(([, a], [, b]) => a - b).map(([id]) => id);
   }
 
@@ -276,14 +277,12 @@ export class RunStore {
    * @param now milliseconds of a monotonic clock
    */
   giveUpUnused(agentId: string, now = performance.now()): void {
-    const since = this.#unused.get(agentId) ?? now;
-    this.#unused.set(agentId, since);
-    if (now - since > draftMs) this.giveUp(agentId);
+    if (this.#unused.of(agentId, now) > draftMs) this.giveUp(agentId);
   }
 
   /** Removes the mark of a spawn that was never answered. */
   giveUp(agentId: string): void {
-    this.#unused.delete(agentId);
+    this.#unused.forget(agentId);
     if (this.has(agentId)) return;
     this.close(agentId);
     // The spawn has created its folder between the two calls.

@@ -1,10 +1,4 @@
-import { utimesSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import {
-  createTempWorkspace,
-  type TempWorkspace
-} from '../../../../test/kit/workspaces/temp-workspace.ts';
+import { expect, test } from 'vitest';
 import type { ProcessIdentity } from '../../processes/process-identity.ts';
 import type { Outcome } from '../run.ts';
 import { isBeingFinalized } from './finalize.ts';
@@ -12,25 +6,14 @@ import { isBeingFinalized } from './finalize.ts';
 const self: ProcessIdentity = { pid: 1, start: '1', place: 'here' };
 const other: ProcessIdentity = { pid: 2, start: '1', place: 'here' };
 
-let workspace: TempWorkspace;
-
-beforeEach(() => {
-  workspace = createTempWorkspace();
-});
-
-afterEach(() => workspace.remove());
-
 function isFinalizing(
   settled_by: ProcessIdentity | undefined,
   ageSeconds: number,
   others: 'alive' | 'dead' | 'unknown' = 'alive'
 ): boolean {
-  const file = workspace.write('agent/outcome.json', '{}');
-  const then = Date.now() / 1000 - ageSeconds;
-  utimesSync(file, then, then);
   const outcome = { ...(settled_by ? { settled_by } : {}) } as Outcome;
   const processes = { self, liveness: () => others };
-  return isBeingFinalized(outcome, dirname(file), processes);
+  return isBeingFinalized(outcome, ageSeconds * 1000, processes);
 }
 
 test('a living process has ten seconds to record an end', () => {

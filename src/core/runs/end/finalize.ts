@@ -121,16 +121,23 @@ const ownMs = 800;
  * True while the process that wrote an outcome may still be about to journal
  * it. The work of a dead process is completed at once. The work of a slow one
  * is left alone, or the journal would contain the end twice.
+ * @param ageMs how long the outcome has been there
  */
 export function isBeingFinalized(
   { settled_by: author }: Outcome,
-  directory: string,
+  ageMs: number,
   { self, liveness }: Pick<Processes, 'self' | 'liveness'>
 ): boolean {
-  const ageMs = ageOf(join(directory, 'outcome.json'));
   if (author && isSameProcess(author, self)) return ageMs < ownMs;
   if (author && liveness(author) === 'dead') return false;
   return ageMs < (author ? othersMs : ownMs);
+}
+
+/** Milliseconds since an outcome was written, by a clock that may be wrong. */
+export function ageOfOutcome(directory: string): number {
+  const path = join(directory, 'outcome.json');
+  const file = statSync(path, { throwIfNoEntry: false });
+  return file ? Math.abs(Date.now() - file.mtimeMs) : 0;
 }
 
 /** A server that has the engine finalizes a run within this time of its end. */
@@ -165,11 +172,6 @@ function endedWithin(directory: string, milliseconds: number): boolean {
   const endedAt = exitedAt(directory);
   if (!endedAt || stopRequestOf(directory)) return false;
   return Math.abs(Date.now() - endedAt.getTime()) < milliseconds;
-}
-
-function ageOf(path: string): number {
-  const file = statSync(path, { throwIfNoEntry: false });
-  return file ? Math.abs(Date.now() - file.mtimeMs) : 0;
 }
 
 /** An error may quote a key from the output, and is shown in many places. */

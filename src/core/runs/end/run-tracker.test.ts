@@ -7,7 +7,14 @@ import {
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  afterEach,
+  beforeEach,
+  expect,
+  onTestFinished,
+  test,
+  vi
+} from 'vitest';
 import {
   createLog,
   type TestLog
@@ -99,6 +106,13 @@ function trackerOf(
   });
 }
 
+/** How many records of a type the journal has. */
+function journalled(type: string): number {
+  const { path } = log.journal;
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+  return text.split(`"type":"${type}"`).length - 1;
+}
+
 test('cleaning an agent away while its end is recorded reports no problem', async () => {
   const remove = (path: string) => rmSync(path, { recursive: true });
   expect(await problemsOf((path) => remove(path))).toEqual([]);
@@ -128,6 +142,25 @@ test('an end that another server records between two looks is no damage', async 
   const tracker = trackerOf([], () => undefined, 'unknown');
   expect((await tracker.run(id))?.isUnjudged).toBe(true);
   expect((await tracker.run(id))?.status).toBe('completed');
+});
+
+test('an end that a living process has just recorded is left to it, whatever the clock says', async () => {
+  const { id, directory } = ended(recordWith({ owner: processes.self }));
+  const other = { ...processes.self, pid: process.ppid, start: '' };
+  store.end(id, outcomeWith({ status: 'completed', settled_by: other }));
+  utimesSync(join(directory, 'outcome.json'), 1, 1);
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const tracker = trackerOf([]);
+  const endsAfter = async (seconds: number) => {
+    vi.advanceTimersByTime(seconds * 1000);
+    await tracker.tick();
+    return journalled('finished');
+  };
+  expect(await endsAfter(0)).toBe(0);
+  expect(await endsAfter(9)).toBe(0);
+  expect(await endsAfter(2)).toBe(1);
+  expect(store.isOpen(id)).toBe(false);
 });
 
 test('the end of a program is not recorded by an API engine of its name', async () => {
@@ -172,8 +205,6 @@ test.each([
     const tracker = trackerOf([]);
     await tracker.tick();
     await tracker.tick();
-    const path = log.journal.path;
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    expect(text.match(/"type":"spawned"/g) ?? []).toHaveLength(count);
+    expect(journalled('spawned')).toBe(count);
   }
 );

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Reply } from '../../../plugin/plugin.ts';
 import { limitError } from '../../errors.ts';
 import { isSameProcess } from '../../processes/process-identity.ts';
-import { SharedRounds, Throttle, withTimeout } from '../../timing.ts';
+import { Ages, SharedRounds, Throttle, withTimeout } from '../../timing.ts';
 import { corruptRun, isFull, unwritten } from '../damaged-run.ts';
 import type { Processes, Starts } from '../ports.ts';
 import type { OpenRuns, Outcome, Run, RunRecord } from '../run.ts';
@@ -19,6 +19,7 @@ import {
   statusOf
 } from '../run-state.ts';
 import {
+  ageOfOutcome,
   completeEnd,
   endLeftovers,
   type FinalizeDependencies,
@@ -52,6 +53,8 @@ export class RunTracker {
   readonly #cleared = new Set<string>();
   /** Why an end could not be recorded, by agent. */
   readonly #problems = new Map<string, unknown>();
+  /** Outcomes whose runs are still open, by agent. */
+  readonly #outcomes = new Ages();
   /** Each end is synced to disk; hundreds at once would block other work. */
   readonly #throttle = new Throttle();
 
@@ -101,8 +104,9 @@ export class RunTracker {
     const directory = store.directoryOf(id);
     // One that never started may be prepared for long after its end.
     if (outcome.started_at === null) return;
-    while (store.isOpen(id) && isBeingFinalized(outcome, directory, processes))
-      await delay(20);
+    const isAtWork = () =>
+      isBeingFinalized(outcome, ageOfOutcome(directory), processes);
+    while (store.isOpen(id) && isAtWork()) await delay(20);
   }
 
   /** Finalizes a run that has ended. Returns its status afterwards. */
@@ -216,6 +220,7 @@ export class RunTracker {
     // Drops the state of runs that another server has finalized.
     for (const id of [...this.#output.known(), ...this.#watchdog.known()])
       if (!open.has(id)) this.#forget(id);
+    this.#outcomes.keep(open);
     const check = (id: string) =>
       this.#check(id).catch((problem) => this.#report(id, problem));
     // In parallel, because a run that is slow to stop must not delay others.
@@ -229,7 +234,9 @@ export class RunTracker {
     const outcome = store.hasOutcome(id) ? store.outcomeOf(id) : undefined;
     if (outcome) {
       if (this.#finalizing.has(id)) return;
-      if (!isBeingFinalized(outcome, store.directoryOf(id), processes))
+      // The time of the file may be that of another clock.
+      const ageMs = this.#outcomes.of(id);
+      if (!isBeingFinalized(outcome, ageMs, processes))
         await completeEnd(record, outcome, this.#with);
       return;
     }
