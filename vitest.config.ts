@@ -128,8 +128,10 @@ export default defineConfig({
           sequence: { groupOrder: 4 },
           include: [`test/engines/${ofEngines}.test.ts`],
           globalSetup: ['test/engines/nothing-left.ts'],
-          testTimeout: 90_000,
-          maxWorkers: 2
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          // Half of their time is spent waiting.
+          maxWorkers: 2 * availableParallelism()
         }
       },
       {
