@@ -12,6 +12,7 @@ const {
   readFileSync,
   readSync,
   renameSync,
+  unlinkSync,
   writeFileSync
 } = require('node:fs');
 const { createRequire } = require('node:module');
@@ -123,12 +124,18 @@ function keepSoon(cache, script) {
 
 /** Best effort: a read-only installation starts without a cache. */
 function keep(cache, script) {
+  // Servers of two containers may have the same pid.
+  const name = `${process.pid}.${Math.random().toString(36).slice(2)}`;
+  const temporary = `${cache}.${name}.tmp`;
   try {
     mkdirSync(dirname(cache), { recursive: true });
-    const temporary = `${cache}.${process.pid}.tmp`;
     // Flushed: a partial file after a power cut would crash V8 at every start.
     const whole = { flag: 'wx', flush: true };
     writeFileSync(temporary, script.createCachedData(), whole);
     renameSync(temporary, cache);
-  } catch {}
+  } catch {
+    try {
+      unlinkSync(temporary);
+    } catch {}
+  }
 }

@@ -83,15 +83,32 @@ export class SharedRounds<T> {
   }
 }
 
+/** A longer pause between two looks at `awakeMs` counts as this. */
+const longestStepMs = 5000;
+let awake = 0;
+let lookedAt = 0;
+
+/**
+ * Milliseconds of a clock that almost stands still while nobody looks at it,
+ * for callers that look every few seconds. A machine that sleeps or a container
+ * that is paused takes no time from anyone.
+ */
+export function awakeMs(): number {
+  const now = performance.now();
+  awake += Math.min(Math.max(now - lookedAt, 0), longestStepMs);
+  lookedAt = now;
+  return awake;
+}
+
 /** How long this process has known of things, whatever its clock is set to. */
 export class Ages {
   readonly #since = new Map<string, number>();
 
   /**
    * Milliseconds since the first call for a name.
-   * @param now milliseconds of a monotonic clock
+   * @param now by `awakeMs`
    */
-  of(name: string, now = performance.now()): number {
+  of(name: string, now = awakeMs()): number {
     const since = this.#since.get(name) ?? now;
     this.#since.set(name, since);
     return now - since;

@@ -18,6 +18,7 @@ import {
   openToAppend,
   overwriteStart
 } from '../../core/state/files/own-file.ts';
+import { awakeMs } from '../../core/timing.ts';
 import { thisProcess } from './process-table.ts';
 import { killWindowsTree } from './windows.ts';
 
@@ -54,12 +55,12 @@ function supervise(): void {
 }
 
 function watch(): void {
-  let quietSince = performance.now();
+  let quietSince = awakeMs();
   let seen = -1;
   const seconds = (text: string | undefined) => Number(text) || 0;
-  let [ranMs, checkedAt] = [0, performance.now()];
+  let [ranMs, checkedAt] = [0, awakeMs()];
   setInterval(() => {
-    const now = performance.now();
+    const now = awakeMs();
     const passedMs = now - checkedAt;
     checkedAt = now;
     const isAsking =
@@ -69,10 +70,10 @@ function watch(): void {
     else ranMs += passedMs;
     if (seconds(wall) > 0 && ranMs >= 1000 * seconds(wall)) stop('timeout');
     const size = statSync(file('stdout')).size + statSync(file('stderr')).size;
-    if (size !== seen) quietSince = performance.now();
+    if (size !== seen) quietSince = now;
     seen = size;
     if (seconds(limit) > 0 && size > seconds(limit)) stop('output_limit');
-    const quietMs = performance.now() - quietSince;
+    const quietMs = now - quietSince;
     if (seconds(idle) > 0 && quietMs > 1000 * seconds(idle))
       stop('idle_timeout');
   }, 1000);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { TimeLimit } from './time-limit.ts';
+import { ComparisonTime, TimeLimit } from './time-limit.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -81,4 +81,14 @@ test('time in which this process was paused does not count', async () => {
   // Like SIGSTOP: no timer runs, and the clock goes on.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2300);
   expect(await result).toBe('done');
+});
+
+test('a snapshot amid which this process was paused takes no time from the comparison', () => {
+  const time = new ComparisonTime();
+  const now = performance.now();
+  time.noteSnapshot('quick', now - 500);
+  time.noteSnapshot('slow', now - 3700);
+  time.noteSnapshot('paused', now - 3_600_000);
+  const left = ['quick', 'slow', 'paused'].map((id) => time.start(id)());
+  expect(left).toEqual([3500, 300, 3000]);
 });

@@ -105,7 +105,9 @@ export class ComparisonTime {
 
   /** @param began when the snapshot started, by `performance.now()` */
   noteSnapshot(agentId: string, began: number): void {
-    this.#tookMs.set(agentId, performance.now() - began);
+    const tookMs = performance.now() - began;
+    // A longer one was paused with this process.
+    if (tookMs <= this.snapshotMs) this.#tookMs.set(agentId, tookMs);
   }
 
   /** Called at the agent's end. @returns a function for the ms that are left */

@@ -107,6 +107,8 @@ export interface OwnRuns {
 
 /** What a tracker needs of the starter of this server. */
 export interface Starts {
+  /** Runs that this process is just recording. */
+  readonly slots: { readonly coming: ReadonlySet<string> };
   /** True while a run that this process has queued may still start. */
   isQueued(record: RunRecord): boolean;
   /** True from the launch of a run until this process has seen it end. */

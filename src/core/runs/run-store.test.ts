@@ -1,7 +1,10 @@
 import { rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { recordWith } from '../../../test/kit/servers/run-facts.ts';
+import {
+  outcomeWith,
+  recordWith
+} from '../../../test/kit/servers/run-facts.ts';
 import {
   createTempWorkspace,
   type TempWorkspace
@@ -47,6 +50,21 @@ test('giving up a spawn removes only a mark without a folder', () => {
   store.create(recordWith(), 'x', 'x');
   workspace.writeRecord('open/0000cafe', '');
   for (const one of store.openIds()) store.giveUp(one);
+  expect(store.openIds()).toEqual([id]);
+});
+
+test('a run that begins and ends while its mark is given up keeps the mark', () => {
+  const other = new RunStore(workspace.record);
+  /** Another server creates the run right after this one looked for it. */
+  class Late extends RunStore {
+    override close(agentId: string) {
+      super.close(agentId);
+      other.create(recordWith(), 'x', 'x', outcomeWith({}));
+      other.close(agentId);
+    }
+  }
+  workspace.writeRecord(`open/${id}`, '');
+  new Late(workspace.record).giveUp(id);
   expect(store.openIds()).toEqual([id]);
 });
 

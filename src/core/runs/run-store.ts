@@ -27,7 +27,7 @@ import {
   type Together
 } from '../state/files/shared-sync.ts';
 import { sizeOf } from '../state/files/text-file.ts';
-import { Ages } from '../timing.ts';
+import { Ages, awakeMs } from '../timing.ts';
 import { LostAgents } from './damaged-run.ts';
 import { DiskUsage } from './disk-usage.ts';
 import { isAgentId, type Outcome, type RunRecord } from './run.ts';
@@ -274,9 +274,9 @@ export class RunStore {
   /**
    * Gives up a spawn that this store finds without a folder for a minute. The
    * age of its mark says nothing if the clock was set meanwhile.
-   * @param now milliseconds of a monotonic clock
+   * @param now by `awakeMs`
    */
-  giveUpUnused(agentId: string, now = performance.now()): void {
+  giveUpUnused(agentId: string, now = awakeMs()): void {
     if (this.#unused.of(agentId, now) > draftMs) this.giveUp(agentId);
   }
 
@@ -285,8 +285,9 @@ export class RunStore {
     this.#unused.forget(agentId);
     if (this.has(agentId)) return;
     this.close(agentId);
-    // The spawn has created its folder between the two calls.
-    if (this.has(agentId) && !this.outcomeOf(agentId)) this.#mark(agentId);
+    // The spawn has created its folder between the two calls. If it has ended
+    // since, too, its end may still be to journal.
+    if (this.has(agentId)) this.#mark(agentId);
   }
 
   #markedAt(agentId: string): number | undefined {

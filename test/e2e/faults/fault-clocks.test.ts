@@ -2,6 +2,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, describe, expect } from 'vitest';
+import {
+  hasProc,
+  processTable
+} from '../../../src/adapters/child-process/process-table.ts';
 import { type ParsedEntry, parseIac } from '../../kit/judges/iac-parser.ts';
 import { until } from '../../kit/judges/until.ts';
 import { type McpClient, startServer } from '../../kit/servers/mcp-client.ts';
@@ -13,6 +17,7 @@ import {
   workerSeen
 } from '../../kit/servers/orchestrator-calls.ts';
 import { createOrchestratorStage } from '../../kit/servers/orchestrator-stage.ts';
+import { needing } from '../../kit/workspaces/needs.ts';
 import {
   shiftedClock,
   testShifted
@@ -166,6 +171,32 @@ testShifted(
     }
   }
 );
+
+needing('/proc', hasProc())(
+  'an agent keeps its time limit over the sleep of its machine',
+  async () => {
+    const { workspace, serve } = prepared();
+    const server = await serve(0);
+    const { id } = await spawn(server, 'sleeper', 30.5, { timeout: 18 });
+    await until('its work', () => workspace.steps().length === 1);
+    await delay(lookedAtMs);
+    const all = family(server.child.pid ?? 0);
+    const signal = (name: NodeJS.Signals) => {
+      for (const pid of all) process.kill(pid, name);
+    };
+    signal('SIGSTOP');
+    // A server enforces a limit ten seconds after it, if nothing else does. The
+    // supervisor counts its pauses of 15 s, and may count one too many.
+    await delay(28_000).finally(() => signal('SIGCONT'));
+    await endOf(workspace, server, id, 'completed');
+  }
+);
+
+/** A process and all that descends from it. */
+function family(pid: number): number[] {
+  const children = processTable().filter(({ parent }) => parent === pid);
+  return [pid, ...children.flatMap((child) => family(child.pid))];
+}
 
 interface Prepared {
   workspace: StepWorkspace;

@@ -5,6 +5,7 @@ import type { RunRecord } from '../../runs/run.ts';
 import { claimOf } from '../../runs/run-files.ts';
 import type { RunStore } from '../../runs/run-store.ts';
 import { createOnce, remove } from '../../state/files/atomic-file.ts';
+import { Ages } from '../../timing.ts';
 import {
   type Ask,
   type AskAnswer,
@@ -61,6 +62,8 @@ const overdueMs = 5000;
 export class Asks {
   readonly #with: AsksDependencies;
   readonly #known = new Map<string, Known>();
+  /** Asks without an answer. */
+  readonly #ages = new Ages();
   /** Names of marks that exist: what the journal has. */
   readonly #noted = new Set<string>();
   /** Whether this process has seen a run that may ask. */
@@ -104,12 +107,18 @@ export class Asks {
         ? undefined
         : this.#isGone(ask, record, directory)
           ? 'asker_gone'
-          : Date.now() - Date.parse(ask.expires_at) > overdueMs
+          : this.#isOverdue(ask)
             ? 'timeout'
             : undefined;
       if (by) endUnanswered(directory, ask, by);
       this.#note(directory, ask, answer ?? answerTo(directory, ask));
     }
+  }
+
+  /** By a clock that nobody sets, as its bridge measures the time. */
+  #isOverdue({ ask_id, asked_at, expires_at }: Ask): boolean {
+    const timeMs = Date.parse(expires_at) - Date.parse(asked_at);
+    return this.#ages.of(ask_id) > timeMs + overdueMs;
   }
 
   /**
@@ -197,6 +206,7 @@ export class Asks {
       subject: Object.values(subject)[0] ?? ''
     });
     if (!answer) return;
+    this.#ages.forget(ask_id);
     const { by, who, decision, text } = answer;
     this.#append(directory, `${ask_id}.answered`, {
       type: 'answered',

@@ -7,6 +7,7 @@ import { resolveDirectory } from '../../runs/admission/containment.ts';
 import { isOverIn } from '../../runs/run-state.ts';
 import { capped } from '../../runs/start/new-record.ts';
 import type { RoleRepository } from '../../squads/role-repository.ts';
+import { awakeMs } from '../../timing.ts';
 import type { Terms, WorkerMeta } from '../queue/records.ts';
 import type { Worker, WorkerRequest } from '../queue/worker-store.ts';
 import {
@@ -108,7 +109,7 @@ export async function untilReady(
   patienceMs: number,
   isClosed: () => boolean
 ): Promise<void> {
-  const began = performance.now();
+  const began = awakeMs();
   let paneCheckedAt = began;
   const limitMs = Math.min(patienceMs, readyMs);
   const cause =
@@ -127,12 +128,12 @@ export async function untilReady(
         code === undefined ? 'its program is gone' : `it ended with ${code}`
       );
     }
-    if (performance.now() - began >= limitMs)
+    if (awakeMs() - began >= limitMs)
       throw await fail(
         `it did not call ${program.waitTool} within ${Math.round(limitMs / 1000)} s${cause}`
       );
-    if (performance.now() - paneCheckedAt > paneMs) {
-      paneCheckedAt = performance.now();
+    if (awakeMs() - paneCheckedAt > paneMs) {
+      paneCheckedAt = awakeMs();
       if (await program.hasFailedToStart(worker, 1))
         throw await fail('its program could not be started');
     }

@@ -4,20 +4,21 @@ import type { Processes } from '../../runs/ports.ts';
 import { claimOf } from '../../runs/run-files.ts';
 import { namesIn } from '../../state/files/directories.ts';
 import type { LivenessCheck } from '../../state/locks/file-lock.ts';
+import { awakeMs } from '../../timing.ts';
 import type { WorkerMeta } from '../queue/records.ts';
 import type { TaskQueue } from '../queue/task-queue.ts';
 import type { WorkerFolder } from '../queue/worker-folder.ts';
 import type { Worker, WorkerStore } from '../queue/worker-store.ts';
 import type { ProcessParts, WorkerProcess } from './worker-process.ts';
 
-/** Measures how long a value stays the same, by the monotonic clock. */
+/** Measures how long a value stays the same, by `awakeMs`. */
 export class Stopwatch {
   readonly #seen = new Map<string, { value: string; since: number }>();
 
   /** Milliseconds since `key` got this value; 0 if it just changed. */
   sinceMs(key: string, value: string): number {
     const seen = this.#seen.get(key);
-    const now = performance.now();
+    const now = awakeMs();
     if (seen?.value === value) return now - seen.since;
     this.#seen.set(key, { value, since: now });
     return 0;

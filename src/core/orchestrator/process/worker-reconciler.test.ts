@@ -92,12 +92,14 @@ test('a worker that is silent for too long stalls once, until its next event', a
 
 describe('a worker at a task whose server was killed', () => {
   /** Its status when its servers have been as they are for so long. */
-  async function statusAfter(seconds: number) {
+  async function statusAfter(seconds: number, stepSeconds = 1) {
     vi.useFakeTimers({ toFake: ['performance'] });
     onTestFinished(() => void vi.useRealTimers());
     await master.attend();
-    vi.advanceTimersByTime(seconds * 1000);
-    await master.attend();
+    for (let second = 0; second < seconds; second += stepSeconds) {
+      vi.advanceTimersByTime(stepSeconds * 1000);
+      await master.attend();
+    }
     return statusOf();
   }
 
@@ -119,6 +121,10 @@ describe('a worker at a task whose server was killed', () => {
     expect(readFileSync(outbox, 'utf8')).toContain(
       'its server ended, so it could not be reached'
     );
+  });
+
+  test('goes on after a machine that slept', async () => {
+    expect(await statusAfter(3600, 3600)).toBe('busy');
   });
 
   test('goes on if its program starts another', async () => {

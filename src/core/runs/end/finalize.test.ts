@@ -128,6 +128,19 @@ test('a run ends even when its chat cannot be noted', async () => {
   expect(store.isOpen('0badcafe')).toBe(false);
 });
 
+test('an end whose mark is lost while it is recorded is journalled', async () => {
+  const record = ended(new RunStore(state));
+  class Cleaned extends RunStore {
+    override end(...end: Parameters<RunStore['end']>): boolean {
+      this.close(record.agent_id);
+      return super.end(...end);
+    }
+  }
+  await finalize(record, dependenciesOf(new Cleaned(state)));
+  const ends = log.journalText().split('"type":"finished"').length - 1;
+  expect(ends).toBe(1);
+});
+
 test('an end that a full disk truncated in the journal is journalled again', async () => {
   const store = new RunStore(state);
   const record = ended(store);

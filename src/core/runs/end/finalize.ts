@@ -12,6 +12,7 @@ import { isFresh } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { chatDirectory } from '../sessions/create-chat.ts';
 import { recordFirstTurn } from '../sessions/session-turns.ts';
+import { isSilent } from '../sign-of-life.ts';
 import {
   lostTreeOf,
   type OutcomeDependencies,
@@ -126,15 +127,18 @@ const ownMs = 800;
 export function isBeingFinalized(
   { settled_by: author }: Outcome,
   ageMs: number,
+  directory: string,
   { self, liveness }: Pick<Processes, 'self' | 'liveness'>
 ): boolean {
-  if (author && isSameProcess(author, self)) return ageMs < ownMs;
-  if (author && liveness(author) === 'dead') return false;
-  return ageMs < (author ? othersMs : ownMs);
+  if (!author || isSameProcess(author, self)) return ageMs < ownMs;
+  const life = liveness(author);
+  if (life === 'dead' || ageMs >= othersMs) return false;
+  // A command that ends sooner sees what earlier ones have seen.
+  return life === 'alive' || !isSilent(directory, self);
 }
 
 /** Milliseconds since an outcome was written, by a clock that may be wrong. */
-export function ageOfOutcome(directory: string): number {
+export function ageOf(directory: string): number {
   const path = join(directory, 'outcome.json');
   const file = statSync(path, { throwIfNoEntry: false });
   return file ? Math.abs(Date.now() - file.mtimeMs) : 0;
@@ -203,7 +207,7 @@ async function journalEnd(
 ): Promise<void> {
   await journal.ensureSpawn(record);
   store.sizes.note(record.agent_id);
-  // Another process has completed the end while this one was paused.
-  const isDone = () => wasOpen && !store.isOpen(record.agent_id);
-  await journal.recordEnd(record, outcome, isDone);
+  // Another process completes the end while this one is paused.
+  const isOurs = () => !wasOpen || store.isOpen(record.agent_id);
+  await journal.recordEnd(record, outcome, isOurs);
 }

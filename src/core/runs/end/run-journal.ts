@@ -62,15 +62,16 @@ export class RunJournal {
 
   /**
    * Only the writer of the outcome may skip the check with `isEndRecorded`.
-   * @param isDone asked last: true if it need not be journalled any more
+   * @param isSafe asked last: false if another process may have done it
    */
   async recordEnd(
     record: RunRecord,
     outcome: Outcome,
-    isDone = () => false
+    isSafe = () => true
   ): Promise<void> {
     const event = await this.#finishedEvent(record, outcome);
-    if (!isDone()) this.#journal.append(event);
+    if (isSafe() || !(await this.isEndRecorded(record.agent_id)))
+      this.#journal.append(event);
   }
 
   /**

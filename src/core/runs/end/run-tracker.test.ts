@@ -7,6 +7,7 @@ import {
   writeFileSync
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   afterEach,
   beforeEach,
@@ -37,6 +38,8 @@ import { RunTracker } from './run-tracker.ts';
 
 let log: TestLog;
 let store: RunStore;
+/** Runs that the server is just recording. */
+const coming = new Set<string>();
 
 beforeEach(() => {
   log = createLog();
@@ -97,6 +100,7 @@ function trackerOf(
       return known === 'unknown' ? undefined : known;
     },
     starter: {
+      slots: { coming },
       hasStarted: () => false,
       isQueued: () => false,
       takeOver: () => undefined
@@ -158,9 +162,32 @@ test('an end that a living process has just recorded is left to it, whatever the
     return journalled('finished');
   };
   expect(await endsAfter(0)).toBe(0);
-  expect(await endsAfter(9)).toBe(0);
+  // A machine that sleeps takes no time from the other process.
+  expect(await endsAfter(3600)).toBe(0);
+  expect(await endsAfter(4)).toBe(0);
   expect(await endsAfter(2)).toBe(1);
   expect(store.isOpen(id)).toBe(false);
+});
+
+test('a refused spawn is journalled by its spawn alone, however long that takes', async () => {
+  const record = recordWith({ owner: processes.self });
+  const { agent_id: id } = record;
+  const refused = { status: 'failed', settled_by: processes.self } as const;
+  store.create(record, 'x', 'x', outcomeWith(refused));
+  const tracker = trackerOf([]);
+  coming.add(id);
+  for (const pause of [0, 900]) {
+    await delay(pause);
+    await tracker.tick();
+  }
+  expect(journalled('finished')).toBe(0);
+  // Its server has failed to journal it.
+  coming.delete(id);
+  for (const pause of [0, 900]) {
+    await delay(pause);
+    await tracker.tick();
+  }
+  expect(journalled('finished')).toBe(1);
 });
 
 test('the end of a program is not recorded by an API engine of its name', async () => {

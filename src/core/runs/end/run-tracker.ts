@@ -19,7 +19,7 @@ import {
   statusOf
 } from '../run-state.ts';
 import {
-  ageOfOutcome,
+  ageOf,
   completeEnd,
   endLeftovers,
   type FinalizeDependencies,
@@ -105,7 +105,7 @@ export class RunTracker {
     // One that never started may be prepared for long after its end.
     if (outcome.started_at === null) return;
     const isAtWork = () =>
-      isBeingFinalized(outcome, ageOfOutcome(directory), processes);
+      isBeingFinalized(outcome, ageOf(directory), directory, processes);
     while (store.isOpen(id) && isAtWork()) await delay(20);
   }
 
@@ -228,7 +228,9 @@ export class RunTracker {
   }
 
   async #check(id: string): Promise<void> {
-    const { store, processes, journal } = this.#with;
+    const { store, processes, journal, starter } = this.#with;
+    // Its spawn journals it, and its end if it was refused.
+    if (starter.slots.coming.has(id)) return;
     const record = store.recordOf(id);
     if (!record) return store.giveUpUnused(id);
     const outcome = store.hasOutcome(id) ? store.outcomeOf(id) : undefined;
@@ -236,7 +238,8 @@ export class RunTracker {
       if (this.#finalizing.has(id)) return;
       // The time of the file may be that of another clock.
       const ageMs = this.#outcomes.of(id);
-      if (!isBeingFinalized(outcome, ageMs, processes))
+      const directory = store.directoryOf(id);
+      if (!isBeingFinalized(outcome, ageMs, directory, processes))
         await completeEnd(record, outcome, this.#with);
       return;
     }

@@ -1,7 +1,15 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi
+} from 'vitest';
 import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
 import type { Reply } from '../../../plugin/plugin.ts';
 import { emptyExitFile } from '../run-files.ts';
@@ -53,6 +61,21 @@ test('a stdout that has become shorter is noted, and makes its answer incomplete
     code: 'bad_output',
     message: expect.stringMatching(/^X, or .* reopened \/dev\/stdout/)
   });
+});
+
+test('an hour in which a machine sleeps is no time that an agent ran', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const hasty = recordWith({ timeout_seconds: 60, idle_timeout_seconds: 60 });
+  const watchdog = new Watchdog();
+  const passedAfter = (seconds: number) => {
+    vi.advanceTimersByTime(seconds * 1000);
+    return watchdog.passed(hasty, directory, undefined);
+  };
+  for (const seconds of [0, 1, 3600, 1])
+    expect(passedAfter(seconds)).toBeUndefined();
+  for (let second = 0; second < 70; second += 1) passedAfter(1);
+  expect(passedAfter(1)).toEqual({ why: 'timeout' });
 });
 
 describe('silence', () => {

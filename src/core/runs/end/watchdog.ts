@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Failure } from '../../../plugin/plugin.ts';
 import { sizeOf } from '../../state/files/text-file.ts';
+import { awakeMs } from '../../timing.ts';
 import { silenceLimitOf } from '../program.ts';
 import type { RunRecord } from '../run.ts';
 import { noteLoss } from '../run-files.ts';
@@ -35,14 +36,14 @@ export class Watchdog {
    * @param said the reply so far, if retries are limited; the streak's number
    *   shows whether another streak began between two checks
    * @param isAsking the limits of time and silence pause since the last check
-   * @param now milliseconds of a monotonic clock
+   * @param now by `awakeMs`
    */
   passed(
     record: RunRecord,
     directory: string,
     said: ReplySoFar | undefined,
     isAsking = false,
-    now = performance.now()
+    now = awakeMs()
   ): Passed | undefined {
     const { agent_id: id, timeout_seconds, output_limit_bytes } = record;
     const stdout = this.noteTruncation(id, directory);
