@@ -275,13 +275,12 @@ export class Host {
     const dropped = disconnectQueued(this.#parts.starter, this.store);
     this.#parts.changeTracker.hurry();
     const ours = this.#parts.starter.ownRunning();
-    const stop = this.config.onDisconnect === 'stop';
     await Promise.allSettled([
       ...dropped.map((id) => this.tracker.look(id)),
-      ...(stop ? ours.map((id) => this.#disconnect(id)) : []),
+      ...ours.map((id) => this.#disconnect(id)),
       // Only this server knows about its runs whose folder is gone.
       this.endVanished(),
-      this.orchestrator.close(stop)
+      this.orchestrator.close(this.config.onDisconnect === 'stop')
     ]);
     await this.#parts.starter.prepared();
     if (this.safety.holds()) await this.#parts.views.refresh();
@@ -292,9 +291,11 @@ export class Host {
     this.#parts.release();
   }
 
+  /** Ends an agent that is to end with its server, as its record says. */
   async #disconnect(agentId: string): Promise<void> {
     const record = this.store.recordOf(agentId);
-    if (record) await end(record, 'disconnect', undefined, this.#stopping());
+    if (record?.on_disconnect === 'stop')
+      await end(record, 'disconnect', undefined, this.#stopping());
   }
 
   #stopping() {

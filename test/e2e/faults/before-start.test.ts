@@ -54,8 +54,8 @@ function release(): void {
 
 const script = 'echo started >started.txt; echo ok';
 
-async function spawn(): Promise<string> {
-  const { data } = await server.call('spawn_shell', { prompt: script });
+async function spawn(prompt = script): Promise<string> {
+  const { data } = await server.call('spawn_shell', { prompt });
   expect(data).toMatchObject({ status: 'running' });
   return String(data.agent_id);
 }
@@ -130,14 +130,20 @@ test('a client that leaves does not cost the agent its start', async () => {
   expect(hasStarted()).toBe(true);
 });
 
-test('the next server starts what a killed one was preparing', async () => {
-  const id = await spawn();
+/** The next server has an agent that a killed one was preparing. */
+async function inherited(prompt: string, flags: string[]): Promise<string> {
+  const id = await spawn(prompt);
   await until('the look has begun', () =>
     existsSync(join(workspace.record, 'spawns', id, 'before/index'))
   );
   server.child.kill('SIGKILL');
   await server.exited;
-  server = await startServer(workspace);
+  server = await startServer(workspace, { flags });
+  return id;
+}
+
+test('the next server starts what a killed one was preparing', async () => {
+  const id = await inherited(script, []);
   const { data } = await server.call('list');
   expect(data).toMatchObject({ running: [{ id }], completed_ids: [] });
   expect(await resultOf(id)).toMatchObject({
@@ -146,4 +152,13 @@ test('the next server starts what a killed one was preparing', async () => {
       'The files were not compared: git did not finish within 4 s.'
   });
   expect(hasStarted()).toBe(true);
+});
+
+test('what the next server has started ends with it only if it was to end with the first', async () => {
+  const prompt = 'echo started >started.txt; sleep 2; echo ok';
+  const id = await inherited(prompt, ['--on-disconnect', 'stop']);
+  await until('its start', hasStarted);
+  await server.close();
+  server = await startServer(workspace);
+  expect(await resultOf(id)).toMatchObject({ status: 'completed' });
 });
