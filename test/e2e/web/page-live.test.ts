@@ -288,7 +288,11 @@ browserTest(
       for (const width of [1280, 390]) {
         await page.setViewportSize({ width, height: 800 });
         await page.goto(new URL(path, web.link).href);
-        await page.getByText('onerror').first().waitFor({ state: 'attached' });
+        const text = page.getByText('onerror').first();
+        await text.waitFor({ state: 'attached' }).catch(async (cause) => {
+          const shown = await page.locator('body').innerText();
+          throw new Error(`${path} ${width}: ${shown}`, { cause });
+        });
         expect(await page.evaluate('window.hit'), path).toBeUndefined();
         expect(await isTooWide(page), `${path} ${width}`).toBe(false);
         expect(
