@@ -300,8 +300,7 @@ export class Host {
 
   #stopping() {
     const { store, processes, tracker } = this;
-    const starter = this.#parts.starter;
-    const journal = this.#parts.runJournal;
+    const { starter, runJournal: journal } = this.#parts;
     const onProblem = logProblem;
     return { store, journal, processes, tracker, starter, onProblem };
   }
