@@ -100,28 +100,29 @@ export function awakeMs(): number {
   return awake;
 }
 
-/** How long this process has known of things, whatever its clock is set to. */
+/** How long values stay the same, whatever the clock is set to. */
 export class Ages {
-  readonly #since = new Map<string, number>();
+  readonly #seen = new Map<string, { value: string; since: number }>();
 
   /**
-   * Milliseconds since the first call for a name.
+   * Milliseconds since `key` was first seen with this value.
    * @param now by `awakeMs`
    */
-  of(name: string, now = awakeMs()): number {
-    const since = this.#since.get(name) ?? now;
-    this.#since.set(name, since);
-    return now - since;
+  of(key: string, value = '', now = awakeMs()): number {
+    const seen = this.#seen.get(key);
+    if (seen?.value === value) return now - seen.since;
+    this.#seen.set(key, { value, since: now });
+    return 0;
   }
 
-  forget(name: string): void {
-    this.#since.delete(name);
+  forget(key: string): void {
+    this.#seen.delete(key);
   }
 
-  /** Forgets all names but these. */
-  keep(names: { has(name: string): boolean }): void {
-    for (const name of this.#since.keys())
-      if (!names.has(name)) this.#since.delete(name);
+  /** Forgets all keys but these. */
+  keep(keys: { has(key: string): boolean }): void {
+    for (const key of this.#seen.keys())
+      if (!keys.has(key)) this.#seen.delete(key);
   }
 }
 

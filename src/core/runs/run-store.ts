@@ -277,7 +277,7 @@ export class RunStore {
    * @param now by `awakeMs`
    */
   giveUpUnused(agentId: string, now = awakeMs()): void {
-    if (this.#unused.of(agentId, now) > draftMs) this.giveUp(agentId);
+    if (this.#unused.of(agentId, '', now) > draftMs) this.giveUp(agentId);
   }
 
   /** Removes the mark of a spawn that was never answered. */

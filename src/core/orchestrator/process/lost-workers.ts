@@ -4,26 +4,12 @@ import type { Processes } from '../../runs/ports.ts';
 import { claimOf } from '../../runs/run-files.ts';
 import { namesIn } from '../../state/files/directories.ts';
 import type { LivenessCheck } from '../../state/locks/file-lock.ts';
-import { awakeMs } from '../../timing.ts';
+import { Ages } from '../../timing.ts';
 import type { WorkerMeta } from '../queue/records.ts';
 import type { TaskQueue } from '../queue/task-queue.ts';
 import type { WorkerFolder } from '../queue/worker-folder.ts';
 import type { Worker, WorkerStore } from '../queue/worker-store.ts';
 import type { ProcessParts, WorkerProcess } from './worker-process.ts';
-
-/** Measures how long a value stays the same, by `awakeMs`. */
-export class Stopwatch {
-  readonly #seen = new Map<string, { value: string; since: number }>();
-
-  /** Milliseconds since `key` got this value; 0 if it just changed. */
-  sinceMs(key: string, value: string): number {
-    const seen = this.#seen.get(key);
-    const now = awakeMs();
-    if (seen?.value === value) return now - seen.since;
-    this.#seen.set(key, { value, since: now });
-    return 0;
-  }
-}
 
 /** A worker as this process saw it last. */
 interface Seen {
@@ -43,7 +29,7 @@ const missingMs = 1000;
 export class LostWorkers {
   readonly #with: ProcessParts;
   readonly #program: WorkerProcess;
-  readonly #clock = new Stopwatch();
+  readonly #ages = new Ages();
   readonly #seen = new Map<string, Seen>();
   readonly #ending = new Map<string, Promise<void>>();
   /** Workers whose processes survived SIGKILL. */
@@ -60,7 +46,7 @@ export class LostWorkers {
     const queue = log.read();
     const { generation } = queue.state;
     const { agent_id: id } = meta;
-    this.#clock.sinceMs(id, 'there');
+    this.#ages.of(id, 'there');
     const known = this.#seen.get(id);
     const isKnown = known?.generation === generation;
     // A lower number means that the files are being removed.
@@ -82,7 +68,7 @@ export class LostWorkers {
       (id) =>
         !store.find(id) &&
         store.isGone(id) &&
-        this.#clock.sinceMs(id, 'gone') > missingMs
+        this.#ages.of(id, 'gone') > missingMs
     );
     await Promise.all(lost.map((id) => this.end(id)));
   }
@@ -152,7 +138,7 @@ const ownMissingMs = 5000;
  * and ends its program once the record is gone.
  */
 export class OwnProgram {
-  readonly #clock = new Stopwatch();
+  readonly #ages = new Ages();
   readonly #with: OwnProgramParts;
 
   constructor(parts: OwnProgramParts) {
@@ -162,7 +148,7 @@ export class OwnProgram {
   async look(): Promise<void> {
     const { store, agentId } = this.#with;
     const isGone = store.isGone(agentId);
-    const sinceMs = this.#clock.sinceMs(agentId, String(isGone));
+    const sinceMs = this.#ages.of(agentId, String(isGone));
     if (!isGone) await store.find(agentId)?.log.restore();
     else if (sinceMs > ownMissingMs) await this.#end();
   }

@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.ts';
 import { isOverIn } from '../../runs/run-state.ts';
 import { remove } from '../../state/files/atomic-file.ts';
 import { processMarks } from '../../state/locks/process-marks.ts';
-import { withTimeout } from '../../timing.ts';
+import { Ages, withTimeout } from '../../timing.ts';
 import {
   type ExitPolicy,
   endingOf,
@@ -14,7 +14,7 @@ import {
 import type { NewEvent, Terms } from '../queue/records.ts';
 import type { TaskQueue } from '../queue/task-queue.ts';
 import type { Worker } from '../queue/worker-store.ts';
-import { LostWorkers, Stopwatch } from './lost-workers.ts';
+import { LostWorkers } from './lost-workers.ts';
 import type { ProcessParts, WorkerProcess } from './worker-process.ts';
 
 export interface ReconcilerParts extends ProcessParts {
@@ -44,7 +44,7 @@ const publishMs = 1000;
 export class WorkerReconciler {
   readonly #with: ReconcilerParts;
   readonly #program: WorkerProcess;
-  readonly #clock = new Stopwatch();
+  readonly #ages = new Ages();
   /** Workers that will never change again. */
   readonly #over = new Set<string>();
   /** The last problem that was reported about each subject. */
@@ -168,7 +168,7 @@ export class WorkerReconciler {
     const mark = lifeMark(worker, queue);
     const hasBegun = program.hasBegun(worker, generation);
     const id = worker.meta.agent_id;
-    const quietMs = this.#clock.sinceMs(id, `${mark} ${hasBegun}`);
+    const quietMs = this.#ages.of(id, `${mark} ${hasBegun}`);
     if (this.#isStopOverdue(worker, queue, quietMs)) return end();
     if (phase === 'working' && this.#isUnserved(worker))
       return end('its server ended, so it could not be reached');
@@ -191,7 +191,7 @@ export class WorkerReconciler {
   #isStopOverdue({ meta }: Worker, queue: TaskQueue, quietMs: number): boolean {
     const { stopAfter, phase } = queue.state;
     const isDue = stopAfter !== null && queue.tasks.length === 0;
-    const sinceMs = this.#clock.sinceMs(`${meta.agent_id} stop`, String(isDue));
+    const sinceMs = this.#ages.of(`${meta.agent_id} stop`, String(isDue));
     if (!isDue) return false;
     const isQuiet = phase === 'stopping' && quietMs > stopGraceMs;
     return phase === 'waiting' || isQuiet || sinceMs > longestStopMs;
@@ -205,7 +205,7 @@ export class WorkerReconciler {
     const marks = processMarks(folder.servers, this.#with.processes);
     const isLost = marks.length > 0 && marks.every(({ isAlive }) => !isAlive);
     const key = `${meta.agent_id} server`;
-    return this.#clock.sinceMs(key, String(isLost)) > unservedMs && isLost;
+    return this.#ages.of(key, String(isLost)) > unservedMs && isLost;
   }
 
   /** Never throws. */

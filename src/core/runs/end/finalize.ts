@@ -43,8 +43,6 @@ export async function finalize(
   if (store.outcomeOf(id)) return events.runChanged(record);
   if (!store.has(id)) throw new Error(`No record of agent ${id}`);
   const directory = store.directoryOf(id);
-  // Without a mark, either the mark is lost or the outcome of an ended run.
-  const wasOpen = store.isOpen(id);
   dependencies.asks?.close(record);
   const lostTree = lostTreeOf(record, directory);
   await changeTracker.conclude(record);
@@ -52,8 +50,7 @@ export async function finalize(
   const outcome = withoutSecrets(read, journal);
   if (record.in_chat) recordChat(record, outcome, store);
   if (!store.end(id, outcome)) return events.runChanged(record);
-  if (wasOpen || !(await journal.isEndRecorded(id)))
-    await journalEnd(record, outcome, wasOpen, dependencies);
+  await journalEnd(record, outcome, dependencies);
   if (await changeTracker.leave(record, true)) store.close(id);
   // A page that cannot be written now is written with the next views.
   await pages?.write(id).catch(() => undefined);
@@ -79,7 +76,7 @@ export async function completeEnd(
     const lock = join(store.directoryOf(id), 'end.lock');
     await whileLocked(lock, processes, async () => {
       if (!(await journal.isEndRecorded(id)))
-        await journalEnd(record, outcome, true, dependencies);
+        await journalEnd(record, outcome, dependencies);
     });
   }
   if (await changeTracker.leave(record, false)) store.close(id);
@@ -202,12 +199,12 @@ function recordChat(
 async function journalEnd(
   record: RunRecord,
   outcome: Outcome,
-  wasOpen: boolean,
   { journal, store }: FinalizeDependencies
 ): Promise<void> {
   await journal.ensureSpawn(record);
   store.sizes.note(record.agent_id);
-  // Another process completes the end while this one is paused.
-  const isOurs = () => !wasOpen || store.isOpen(record.agent_id);
+  // Without a mark, either the mark is lost, or another process has completed
+  // the end while this one was paused, or the outcome of an ended run is lost.
+  const isOurs = () => store.isOpen(record.agent_id);
   await journal.recordEnd(record, outcome, isOurs);
 }

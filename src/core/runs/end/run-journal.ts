@@ -62,15 +62,15 @@ export class RunJournal {
 
   /**
    * Only the writer of the outcome may skip the check with `isEndRecorded`.
-   * @param isSafe asked last: false if another process may have done it
+   * @param isOurs asked last: false if another process may have done it
    */
   async recordEnd(
     record: RunRecord,
     outcome: Outcome,
-    isSafe = () => true
+    isOurs = () => true
   ): Promise<void> {
     const event = await this.#finishedEvent(record, outcome);
-    if (isSafe() || !(await this.isEndRecorded(record.agent_id)))
+    if (isOurs() || !(await this.isEndRecorded(record.agent_id)))
       this.#journal.append(event);
   }
 
