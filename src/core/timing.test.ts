@@ -188,26 +188,26 @@ describe('a throttle', () => {
       vi.useRealTimers();
     }
   });
-});
 
-test('lets late work have its turn between rounds of gathered work', async () => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const throttle = new Throttle();
-  const done: string[] = [];
-  throttle.turn();
-  const gather = (left: number): Promise<void> =>
-    throttle.together(async () => {
-      done.push('gathered');
-      vi.advanceTimersByTime(600);
-      if (left > 0) void gather(left - 1);
-    });
-  void gather(3);
-  for (const name of ['1', '2'])
-    void throttle.later()?.then(() => done.push(name));
-  for (let turn = 0; turn < 8; turn += 1) await nextTurn();
-  const rounds = ['gathered', 'gathered', '1', 'gathered', '2', 'gathered'];
-  expect(done).toEqual(rounds);
+  test('lets late work have its turn between rounds of gathered work', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const throttle = new Throttle();
+    const done: string[] = [];
+    throttle.turn();
+    const gather = (left: number): Promise<void> =>
+      throttle.together(async () => {
+        done.push('gathered');
+        vi.advanceTimersByTime(600);
+        if (left > 0) void gather(left - 1);
+      });
+    void gather(3);
+    for (const name of ['1', '2'])
+      void throttle.later()?.then(() => done.push(name));
+    for (let turn = 0; turn < 8; turn += 1) await nextTurn();
+    const rounds = ['gathered', 'gathered', '1', 'gathered', '2', 'gathered'];
+    expect(done).toEqual(rounds);
+  });
 });
 
 describe('shared rounds', () => {

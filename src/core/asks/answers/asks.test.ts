@@ -1,6 +1,7 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
 import { createTempWorkspace } from '../../../../test/kit/workspaces/temp-workspace.ts';
+import { RunStore } from '../../runs/run-store.ts';
 import { answerTo, createAsk, createAskFolder } from '../ask-files.ts';
 import { Asks } from './asks.ts';
 
@@ -14,17 +15,16 @@ let asks: Asks;
 beforeEach(() => {
   const workspace = createTempWorkspace();
   onTestFinished(() => workspace.remove());
-  directory = workspace.path;
+  const store = new RunStore(workspace.record);
+  store.create(record, 'x', 'x');
+  directory = store.directoryOf(agent_id);
   createAskFolder(directory);
+  const origin = { parent: null, depth: 0 };
   asks = new Asks({
-    store: {
-      recordOf: () => record,
-      directoryOf: () => directory,
-      hasOutcome: () => false
-    },
+    store,
     processes: { liveness: () => 'alive' },
     journal: { append: () => undefined },
-    authority: {} as ConstructorParameters<typeof Asks>[0]['authority']
+    authority: { store, origin, maxAccess: 'full' }
   });
 });
 
