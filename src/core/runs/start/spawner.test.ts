@@ -97,6 +97,7 @@ describe('a spawn that is refused leaves nothing', () => {
     await until('its page, which is written last', () =>
       Object.keys(stage.files()).includes(`/logs/agents/${id}.md`)
     );
+    await until('its slot', () => stage.starter.own().length === 0);
     await expectRefused('spawn_rate');
   });
 
