@@ -26,7 +26,7 @@ beforeEach(async () => {
   [server, web, browser] = await Promise.all([
     startServer(workspace),
     startWeb(workspace),
-    launchBrowser()
+    launchBrowser({ whole: true })
   ]);
 });
 
