@@ -3,21 +3,28 @@ import {
   mkdirSync,
   mkdtempSync,
   realpathSync,
+  statSync,
   writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll } from 'vitest';
 import { endAllIn } from './end-all-in.ts';
 
 /**
  * Each test file has a TMPDIR of its own. At its end, whether a test failed or
  * not, what was started in it is killed, and it is removed. A user's path may
- * hold a blank and any letter, and lie in a repository: this one does.
+ * hold a blank and any letter, and lie in a repository: this one does. Where
+ * root keeps its TMPDIR to itself, they are in `/tmp`: a test that gives up its
+ * rights needs them.
  */
 const { TEST_DIRECTORY = 'troupe-' } = process.env;
 const outside = process.env.TMPDIR;
-const directory = mkdtempSync(join(realpathSync(tmpdir()), TEST_DIRECTORY));
+const usual = realpathSync(tmpdir());
+const isShut = process.getuid?.() === 0 && !mayPass(usual);
+const directory = mkdtempSync(
+  join(isShut ? realpathSync('/tmp') : usual, TEST_DIRECTORY)
+);
 // Some tests give up their rights, and still need to get here.
 chmodSync(directory, 0o755);
 const repository = join(directory, '.git');
@@ -33,3 +40,10 @@ afterAll(async () => {
   if (outside === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = outside;
 });
+
+/** Whether every user may pass through a folder and those above it. */
+function mayPass(folder: string): boolean {
+  const above = dirname(folder);
+  const isOpen = (statSync(folder).mode & 0o001) !== 0;
+  return isOpen && (above === folder || mayPass(above));
+}
