@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { everyday } from './test/e2e/everyday.ts';
 
 /**
  * Every test of the real CLIs but the quick ones, which they hold already; or
@@ -21,8 +22,15 @@ const root = import.meta.dirname;
 // to this machine alone; npm reads the certificates that its `cafile` names.
 delete process.env.NODE_EXTRA_CA_CERTS;
 
+const isEveryday = process.env.TROUPE_TEST === 'everyday';
+const endToEnd = isEveryday
+  ? everyday.map((name) => `test/e2e/${name}.test.ts`)
+  : testsIn(['test/e2e'], /^/);
+
 /** Tests that read the clock: what else runs must leave them some time. */
-const timed = testsIn(['test/e2e'], /performance\.now\(|Date\.now\(/);
+const timed = testsIn(['test/e2e'], /performance\.now\(|Date\.now\(/).filter(
+  (path) => endToEnd.includes(path)
+);
 
 /** Tests that replace a module: no other file may have loaded it before. */
 const replacing = testsIn(
@@ -49,6 +57,9 @@ const ofUnits = {
 
 /** A place of its own for what each file makes and starts. */
 const setupFiles = ['test/kit/workspaces/own-temp-directory.ts'];
+
+/** For tests that start other processes, and wait for them. */
+const waiting = 2 * availableParallelism();
 
 /**
  * One process runs many files: loading every module again for each of them
@@ -90,12 +101,24 @@ export default defineConfig({
           isolate,
           setupFiles,
           sequence: { groupOrder: 1 },
-          include: ['test/e2e/**/*.test.ts'],
+          include: endToEnd,
           exclude: timed,
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          // Most of their time is spent waiting.
-          maxWorkers: 2 * availableParallelism()
+          maxWorkers: waiting
+        }
+      },
+      {
+        test: {
+          name: 'engines',
+          isolate,
+          // Beside the others: half of their time is spent waiting.
+          sequence: { groupOrder: 1 },
+          include: [`test/engines/${ofEngines}.test.ts`],
+          globalSetup: ['test/engines/nothing-left.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers: waiting
         }
       },
       {
@@ -122,23 +145,10 @@ export default defineConfig({
         }
       },
       {
-        test: {
-          name: 'engines',
-          isolate,
-          sequence: { groupOrder: 4 },
-          include: [`test/engines/${ofEngines}.test.ts`],
-          globalSetup: ['test/engines/nothing-left.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 60_000,
-          // Half of their time is spent waiting.
-          maxWorkers: 2 * availableParallelism()
-        }
-      },
-      {
         // Each takes the whole machine: by itself.
         test: {
           name: 'chaos',
-          sequence: { groupOrder: 5 },
+          sequence: { groupOrder: 4 },
           include: ['test/chaos/{chaos,everyday/everyday}.test.ts'],
           maxWorkers: 1
         }

@@ -1,11 +1,13 @@
 #!/usr/bin/env node
 /**
- * `npm test`: runs all checks in order, up to the first that fails. The last
- * line counts the tests, and each other check as one. Needs no key, no agent
- * program and no network: tests whose needs the machine lacks are skipped and
- * named. With TROUPE_CI=1, a skipped test is a failure, except for tests of
- * other platforms.
+ * `npm test`: runs all checks in order, up to the first that fails; of the e2e
+ * tests those of every day (test/e2e/everyday.ts). The last line counts the
+ * tests, and each other check as one. Needs no key, no agent program and no
+ * network: tests whose needs the machine lacks are skipped and named. With
+ * TROUPE_CI=1, all tests run, and a skipped one is a failure, except for tests
+ * of other platforms.
  *
+ *     --all        with all e2e tests
  *     --static     only the checks that run no test
  *     --coverage   only the unit tests, with their coverage
  *     --tests …    only the tests; the rest of the arguments goes to vitest
@@ -22,6 +24,7 @@ const strict = process.env.TROUPE_CI === '1';
 const count = { passed: 0, failed: 0, skipped: 0 };
 
 const [only, ...more] = process.argv.slice(2);
+if (only === undefined && !strict) process.env.TROUPE_TEST = 'everyday';
 const bin = (name, ...args) =>
   counted(run(join(root, 'node_modules', '.bin', name), args));
 const node = (file, ...args) =>
