@@ -53,10 +53,15 @@ onLinux(
   'sessions that have ended leave nothing behind (on linux)',
   async () => {
     await manyComeAndGo(60);
-    const before = megabytes();
-    await manyComeAndGo(140);
-    // Each had tools of its own: with them it would be some 60 MB.
-    expect(megabytes() - before).toBeLessThan(30);
+    // Each had tools of its own: with them each time would add some 60 MB.
+    // Garbage that waits for its collection does so only now and then.
+    const added: number[] = [];
+    while (added.length < 3 && !added.some((more) => more < 30)) {
+      const before = megabytes();
+      await manyComeAndGo(140);
+      added.push(megabytes() - before);
+    }
+    expect(Math.min(...added)).toBeLessThan(30);
   }
 );
 
