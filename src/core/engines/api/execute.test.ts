@@ -50,6 +50,19 @@ test('pieces are batched and not repeated at the end', async () => {
   expect(reply).toMatchObject({ text: 'Once upon', finished: true });
 });
 
+test('long text is flushed at once, so that little is in memory', async () => {
+  const piece = 'a'.repeat(1000);
+  const { events, reply } = await run(async (_request, { onText }) => {
+    for (let pieces = 0; pieces < 200; pieces += 1) onText(piece);
+    return { text: piece.repeat(200), finished: true };
+  });
+  const lengths = events.flatMap((event) =>
+    event.type === 'text' ? [event.piece.length] : []
+  );
+  expect(lengths).toEqual([66_000, 66_000, 66_000, 2000]);
+  expect(reply.text).toHaveLength(200_000);
+});
+
 test('the final text takes precedence over different pieces', async () => {
   const { reply } = await run(async (_request, { onText }) => {
     onText('Onze');

@@ -13,6 +13,8 @@ import { createProviderFetch } from './provider-fetch.ts';
 
 /** Streamed text is flushed at this interval: one line per token costs more. */
 const flushMs = 200;
+/** A fast provider sends 50 MB in that interval; this much is flushed at once. */
+const flushChars = 64 * 1024;
 
 interface ExecuteOptions {
   apiKey: string;
@@ -125,7 +127,7 @@ function cut(message: string): string {
   return message.length > 1000 ? `${message.slice(0, 999)}…` : message;
 }
 
-/** Buffers streamed text and flushes it after a short delay. */
+/** Buffers streamed text and flushes it after a short delay or when it is long. */
 class TextBuffer {
   text = '';
   readonly #write: ExecuteOptions['write'];
@@ -140,7 +142,8 @@ class TextBuffer {
   add(piece: string): void {
     this.text += piece;
     this.#pending += piece;
-    this.#timer ??= setTimeout(() => this.flush(), flushMs);
+    if (this.#pending.length > flushChars) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), flushMs);
   }
 
   /** Reports bytes without text, such as reasoning, at most once a second. */
