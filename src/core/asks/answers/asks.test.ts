@@ -1,19 +1,25 @@
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  createLog,
+  type TestLog
+} from '../../../../test/kit/servers/logged-agents.ts';
 import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
-import { createTempWorkspace } from '../../../../test/kit/workspaces/temp-workspace.ts';
 import { RunStore } from '../../runs/run-store.ts';
-import { answerTo, createAsk, createAskFolder } from '../ask-files.ts';
+import { answerTo, askFile, createAsk, createAskFolder } from '../ask-files.ts';
 import { Asks } from './asks.ts';
 
-const record = recordWith({ ask: 'person' });
+const record = recordWith({ ask: 'coordinator' });
 const agent_id = record.agent_id;
 const hourMs = 3_600_000;
 
 let directory: string;
 let asks: Asks;
+let log: TestLog;
 
 beforeEach(() => {
-  const workspace = createTempWorkspace();
+  log = createLog();
+  const { workspace, journal } = log;
   onTestFinished(() => workspace.remove());
   const store = new RunStore(workspace.record);
   store.create(record, 'x', 'x');
@@ -23,7 +29,7 @@ beforeEach(() => {
   asks = new Asks({
     store,
     processes: { liveness: () => 'alive' },
-    journal: { append: () => undefined },
+    journal,
     authority: { store, origin, maxAccess: 'full' }
   });
 });
@@ -63,4 +69,26 @@ test('an ask whose bridge lets its time pass is refused', () => {
   };
   expect(attend(65)).toBeUndefined();
   expect(attend(2)).toMatchObject({ decision: 'deny', by: 'timeout' });
+});
+
+describe('the name of a client that answers', () => {
+  const before = 'x'.repeat(180);
+  const token = `ghp_${'a1'.repeat(18)}`;
+  const client = `${before} ${token} ${'y'.repeat(100_000)}`;
+
+  test.each([
+    ['of a model', '', { client }],
+    ['with a form', 'form of ', { form: client }]
+  ])('%s is redacted and cut, as that of one that spawns', (_, door, by) => {
+    const ask = asked();
+    asks.answer({ askId: ask.ask_id, decision: 'deny' }, by);
+    const who = expect.stringMatching(
+      new RegExp(`^${door}${before} \\[redacted\\]( y*)?$`)
+    );
+    const answered = log.journalText().trim().split('\n').at(-1) ?? '';
+    const file = readFileSync(askFile(directory, '1.answer'), 'utf8');
+    expect(JSON.parse(answered)).toMatchObject({ type: 'answered', who });
+    expect(JSON.parse(file)).toMatchObject({ decision: 'deny', who });
+    expect(answered.length + file.length).toBeLessThan(2000);
+  });
 });

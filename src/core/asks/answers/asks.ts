@@ -29,7 +29,7 @@ import { type Answerer, checkAuthority } from './authority.ts';
 interface AsksDependencies {
   store: Pick<RunStore, 'recordOf' | 'directoryOf' | 'hasOutcome'>;
   processes: Pick<Processes, 'liveness'>;
-  journal: Pick<Journal, 'append'>;
+  journal: Pick<Journal, 'append' | 'nameOf'>;
   authority: Parameters<typeof checkAuthority>[4];
 }
 
@@ -154,13 +154,13 @@ export class Asks {
     { askId, decision, text }: AnswerRequest,
     answerer: Answerer
   ): { ask: Ask; answer: AskAnswer } {
-    const { store, authority } = this.#with;
+    const { store, journal, authority } = this.#with;
     const agentId = agentOfAsk(askId) ?? '';
     const record = store.recordOf(agentId);
     const directory = store.directoryOf(agentId);
     const ask = record && askIn(directory, agentId, askId);
     if (!record || !ask) throw unknownAsk(askId);
-    const by = checkAuthority(
+    const { by, who } = checkAuthority(
       ask,
       record,
       ask.kind === 'question' ? null : (decision ?? null),
@@ -170,7 +170,11 @@ export class Asks {
     const given = contentOf(ask, decision, text);
     this.attend(record);
     if (store.hasOutcome(agentId)) this.close(record);
-    const isFirst = decide(directory, ask, { ...given, ...by });
+    const isFirst = decide(directory, ask, {
+      ...{ ...given, by },
+      // The first one is named to every later one that answers.
+      ...(who === undefined ? {} : { who: journal.nameOf(who) })
+    });
     const answer = answerTo(directory, ask);
     if (!answer) throw unknownAsk(askId);
     if (!isFirst) throw isOver(ask, answer);

@@ -19,6 +19,12 @@ let log: TestLog;
 
 afterEach(() => log.workspace.remove());
 
+const answered = {
+  type: 'answered' as const,
+  ...{ agent_id: agentId(1), ask_id: `${agentId(1)}-1` },
+  ...{ by: 'coordinator', decision: null, waited_ms: 0 }
+};
+
 function records() {
   return readFileSync(log.path, 'utf8')
     .split('\n')
@@ -99,6 +105,7 @@ test('no record exceeds 64 KB, whatever its content', async () => {
         agent_id: id,
         reason: long
       });
+      log.journal.append({ ...answered, who: long, text: long });
     }
   const sizes = readFileSync(log.path, 'utf8')
     .split('\n')
@@ -133,6 +140,7 @@ test('no secret reaches the journal in any field', () => {
         agent_id: agentId(1),
         reason: text
       });
+      log.journal.append({ ...answered, who: text, text });
     }
   }
   const all = readFileSync(log.path, 'utf8');

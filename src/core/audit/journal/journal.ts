@@ -23,6 +23,8 @@ const inlineChars = 12_000;
 const mostFiles = 20;
 const filesChars = 3000;
 const mostPathChars = 200;
+/** The maximum length of the name of a client. */
+const mostNameChars = 200;
 /** The maximum length of an error in a record. */
 const mostErrorChars = 4000;
 /** The maximum length of what was asked, and of an answer. */
@@ -121,6 +123,11 @@ export class Journal {
     return { chars, sha256: digestOf(text), path };
   }
 
+  /** The name of a client for a record. */
+  nameOf(name: string): string {
+    return this.#short(name, mostNameChars);
+  }
+
   #clean(event: JournalEvent): JournalEvent {
     switch (event.type) {
       case 'spawned':
@@ -129,7 +136,7 @@ export class Journal {
           model: this.#short(event.model, 200),
           tools: this.#short(event.tools, 400),
           task: this.#short(event.task, 400),
-          ...(event.client && { client: this.#short(event.client, 200) })
+          ...(event.client && { client: this.nameOf(event.client) })
         };
       case 'finished':
         return {
@@ -149,7 +156,11 @@ export class Journal {
           subject: this.#short(event.subject, mostAskChars)
         };
       case 'answered':
-        return { ...event, text: this.#short(event.text, mostAskChars) };
+        return {
+          ...event,
+          ...(event.who && { who: this.nameOf(event.who) }),
+          text: this.#short(event.text, mostAskChars)
+        };
       case 'acted':
         return { ...event, what: this.#short(event.what, mostAskChars) };
       case 'cleaned':
