@@ -109,6 +109,13 @@ const broken: [string, Partial<Evidence>, string, FailureCode, RegExp][] = [
     /before its final event/
   ],
   [
+    'cut off without the report of its program',
+    { reply: { text: 'Half an', finished: false }, reportsItsEnd: true },
+    'interrupted',
+    'interrupted',
+    /killed from outside/
+  ],
+  [
     'empty',
     { reply: { text: ' \n', finished: true } },
     'failed',

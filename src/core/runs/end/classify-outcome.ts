@@ -29,6 +29,11 @@ export interface Evidence {
   isMember?: boolean;
   /** Why its output is incomplete. */
   loss?: Failure | undefined;
+  /**
+   * Its program reports each end of its own as an event, as that of an API
+   * agent does. Without one, the process that made its call was killed.
+   */
+  reportsItsEnd?: boolean;
   /** An empty answer is valid. */
   maySayNothing?: boolean;
 }
@@ -65,12 +70,10 @@ export function classifyOutcome(evidence: Evidence): Verdict {
     return interrupted(
       `${label} gave no sign of life for two minutes: its container or machine was stopped or restarted. Its output so far is kept.`
     );
-  if (exitCode === undefined)
-    return interrupted(
-      `${label} was killed from outside before it ended; its output so far is kept.`
-    );
+  if (exitCode === undefined) return killed(label);
   if (exitCode !== 0) return nonZero(evidence, exitCode);
-  if (!reply.finished) return unfinished(evidence);
+  if (!reply.finished)
+    return evidence.reportsItsEnd ? killed(label) : unfinished(evidence);
   if (reply.text.trim() === '' && !evidence.maySayNothing)
     return failed('bad_output', `${label} ended without any answer.`);
   return { status: 'completed', error: null, error_code: null };
@@ -225,6 +228,12 @@ const signals = new Map([
   [141, 'SIGPIPE'],
   [143, 'SIGTERM']
 ]);
+
+function killed(label: string): Verdict {
+  return interrupted(
+    `${label} was killed from outside before it ended; its output so far is kept.`
+  );
+}
 
 function interrupted(error: string): Verdict {
   return ended('interrupted', error);

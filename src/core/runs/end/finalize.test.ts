@@ -113,6 +113,24 @@ test('the first agent of a chat is recorded before its end is recorded', async (
   expect(known).toEqual([['0badcafe']]);
 });
 
+test('an API agent whose host was killed amid its answer is interrupted, and keeps it', async () => {
+  const store = new RunStore(state);
+  const record = ended(store, { kind: 'api' });
+  const stdout = join(store.directoryOf(record.agent_id), 'stdout');
+  writeFileSync(stdout, '{"type":"text","piece":"half"}\n');
+  const api: Engine = {
+    ...{ kind: 'api', name: 'x', description: '', keyNames: [] },
+    generate: async () => ({ text: '', finished: true })
+  };
+  await finalize(record, { ...dependenciesOf(store), engineOf: () => api });
+  expect(store.outcomeOf(record.agent_id)).toMatchObject({
+    ...{ status: 'interrupted', error_code: 'interrupted' },
+    error: expect.stringContaining('killed from outside')
+  });
+  const result = join(store.directoryOf(record.agent_id), 'result.txt');
+  expect(readFileSync(result, 'utf8')).toBe('half');
+});
+
 test('a session that is not a chat records no turn', async () => {
   const store = new RunStore(state);
   const squad = { squadId: 's', memberId: 's-m1', roleId: 'r' };

@@ -173,6 +173,7 @@ async function conclude(
     label: record.label,
     versioned: engine?.kind === 'cli' && engine.probe?.verified !== undefined,
     loss: claim?.supervisor && lossOf(directory, record.label),
+    reportsItsEnd: record.kind === 'api',
     maySayNothing: record.template !== undefined,
     isMember: record.squad !== undefined
   });
