@@ -27,13 +27,25 @@ const { now } = performance;
 const clock = { aheadMs: 0 };
 
 /**
+ * Replaces the clock of this process until the end of the test, also one that
+ * is set already, such as by the stage after another test.
+ * @param at is told the milliseconds of the real clock
+ */
+export function setClock(at: (realMs: number) => number): void {
+  vi.spyOn(performance, 'now').mockImplementation(() =>
+    at(now.call(performance))
+  );
+  onTestFinished(() => void vi.restoreAllMocks());
+}
+
+/**
  * Stops the clock of this process until the end of the test; the result moves
  * it on. It never goes back, so that no pause of an earlier test is longer.
  */
 export function stopClock(): (milliseconds: number) => void {
   // Sums of whole numbers are exact.
   let at = Math.ceil(performance.now());
-  vi.spyOn(performance, 'now').mockImplementation(() => at);
+  setClock(() => at);
   return (milliseconds) => {
     at += milliseconds;
     clock.aheadMs = Math.max(0, at - now.call(performance));
@@ -43,10 +55,7 @@ export function stopClock(): (milliseconds: number) => void {
 /** A place for processes that all end with the test. */
 export function createProcessStage(): ProcessStage {
   const { aheadMs } = clock;
-  if (aheadMs > 0)
-    vi.spyOn(performance, 'now').mockImplementation(
-      () => now.call(performance) + aheadMs
-    );
+  if (aheadMs > 0) setClock((realMs) => realMs + aheadMs);
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-stage-')));
   const leaders: ProcessEntry[] = [];
   const others: ProcessEntry[] = [];
