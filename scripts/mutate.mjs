@@ -9,7 +9,7 @@
  *     --in src/core,…      folders or files to plant them in
  *     --jobs 2             copies of the project, each with tests of its own
  *     --check 85           fails below this score, in percent
- *     --output file.json   writes the score and the survivors
+ *     --output file.json   adds the score and the survivors to the draws there
  *
  * The operators are a subset of Stryker's, which does not run here: its runner
  * for vitest uses worker threads, in which a test cannot change its user, and
@@ -30,6 +30,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { defectsIn } from './mutate/defects.mjs';
+import { readDraws, writeDraw } from './mutate/draws.mjs';
 import { testsNear } from './mutate/tests-near.mjs';
 import { trackedFiles } from './mutate/tracked-files.mjs';
 
@@ -60,6 +61,8 @@ const { values } = parseArgs({
   }
 });
 
+// A file that cannot be added to is reported before the tests run.
+if (values.output !== undefined) readDraws(values.output);
 const tracked = trackedFiles(root);
 const folders = values.in.split(',');
 const sources = tracked.filter(
@@ -90,8 +93,7 @@ if (values.output !== undefined) {
   const on = new Date().toISOString().slice(0, 10);
   const seed = Number(values.seed);
   const facts = { on, seed, planted: defects.length, judged };
-  const all = { ...facts, score, survivors, notJudged };
-  writeFileSync(values.output, `${JSON.stringify(all, null, 2)}\n`);
+  writeDraw(values.output, { ...facts, score, survivors, notJudged });
 }
 if (score < Number(values.check)) process.exitCode = 1;
 

@@ -7,7 +7,7 @@
  *     --rounds 1000   rounds of killed workers; default 200
  *     --minutes 60    minutes of the chaos test; default 20
  *     --messages 10   fuzzed messages to servers; default 100,000
- *     --defects 10    planted in the code one by one, instead of 100
+ *     --defects 10    planted in the code one by one, instead of 100; 0: none
  *     --soak 10       minutes under a steady load; default 60
  */
 import { spawnSync } from 'node:child_process';
@@ -49,8 +49,17 @@ run(
   ...['bench/soak.mjs', '--check', '--minutes', values.soak],
   ...['--period', '4', '--warm-up', '220']
 );
-run('scripts/mutate.mjs', '--count', values.defects, '--check', '80');
+if (Number(values.defects) > 0)
+  run(
+    ...['scripts/mutate.mjs', '--count', values.defects],
+    ...['--seed', seedOfToday(), '--check', '60']
+  );
 for (const name of ratios) measure(join('bench', `${name}.mjs`));
+
+/** Other defects each night, and the same ones for the date of a failure. */
+function seedOfToday() {
+  return new Date().toISOString().slice(0, 10).replaceAll('-', '');
+}
 
 /** Fails after two failed runs: a busy machine may cause one. */
 function measure(bench) {
