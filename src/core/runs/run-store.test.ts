@@ -1,4 +1,4 @@
-import { rmSync, utimesSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -107,4 +107,20 @@ test('a run that was discarded and created again is read from disk again', () =>
   store.create(recordWith({ task: 'second' }), 'x', 'x');
   for (const one of [store, other])
     expect(one.recordOf(id)?.task).toBe('second');
+});
+
+test('what a program gets on stdin is on disk only if it is not the prompt', () => {
+  store.create(recordWith(), 'Do it.', '{"prompt":"Do it."}');
+  const other = recordWith({ agent_id: '1badcafe' });
+  store.create(other, 'Do it.', 'Do it.');
+  const [first, second] = [id, other.agent_id].map((one) => {
+    const directory = store.directoryOf(one);
+    return ['prompt.txt', 'stdin'].map((name) =>
+      existsSync(join(directory, name))
+        ? readFileSync(join(directory, name), 'utf8')
+        : undefined
+    );
+  });
+  expect(first).toEqual(['Do it.', '{"prompt":"Do it."}']);
+  expect(second).toEqual(['Do it.', undefined]);
 });

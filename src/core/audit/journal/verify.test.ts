@@ -47,6 +47,14 @@ function edit(number: number, how: (line: string) => string): void {
 
 const verify = () => verifyJournal(log.path, log.heads);
 
+/** A whole record of a writer, as it may be forged. */
+function cancelBy(writer: string, n: unknown, prev = ''): string {
+  return JSON.stringify({
+    ...{ writer, n, prev, at: '2026-01-01T00:00:00.000Z' },
+    ...{ type: 'cancel_requested', agent_id: agentId(5), reason: null }
+  });
+}
+
 async function firstFault() {
   const { faults } = await verify();
   return faults[0];
@@ -145,11 +153,8 @@ test('the heads reveal that the whole journal is missing', async () => {
 
 test('a head reveals a rewritten end with matching links', async () => {
   change((lines) => lines.slice(0, -2));
-  const line = `{"writer":"W","n":5,"prev":"P","at":"2026-01-01T00:00:00.000Z","type":"cancel_requested","agent_id":"${agentId(5)}","reason":null}`;
   const head = (await verify()).heads[0];
-  const forged = line
-    .replace('W', log.journal.writer)
-    .replace('P', head?.hash ?? '');
+  const forged = cancelBy(log.journal.writer, 5, head?.hash);
   change((lines) => [...lines, forged, '']);
   expect((await firstFault())?.problem).toMatch(/record 5 .* was changed/);
 });
@@ -193,6 +198,8 @@ test.each([
   ['foreign JSON', '{"type":"finished","agent_id":"00000001"}'],
   ['a list', '[1,2,3]'],
   ['a torn record of nobody', '{"writer":"zzzz'],
+  ['a record of a writer with a strange name', cancelBy('../x', 0)],
+  ['a record without a number', cancelBy('00000001', '0')],
   ['a line without end', 'x'.repeat(600_000)]
 ])('%s is reported with its line', async (_, text) => {
   change((lines) => [...lines.slice(0, 4), text, ...lines.slice(4)]);

@@ -8,6 +8,10 @@ import {
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
+  createProcessStage,
+  stopClock
+} from '../../../../test/kit/agents/process-stage.ts';
+import {
   openOffice,
   type WorkerOffice
 } from '../../../../test/kit/agents/worker-office.ts';
@@ -151,6 +155,23 @@ test('reconciling never throws, whatever the folder contains', async () => {
   rmSync(agents, { recursive: true });
   writeFileSync(agents, 'no folder');
   await expect(office.master().attend()).resolves.toBeUndefined();
+});
+
+test('a worker whose whole record is removed is ended by what a master saw of it', async () => {
+  const { pid, start } = createProcessStage().start('exec sleep 100');
+  const { folder } = master.store.get(one);
+  writeFileSync(join(folder.start(1), 'claim'), `${pid} ${start}\n\n`);
+  await master.enqueue(one, { id: 'a', payload: {} });
+  const later = office.master();
+  await later.attend();
+  rmSync(folder.private, { recursive: true });
+  const advance = stopClock();
+  await later.attend();
+  advance(1001);
+  await later.attend();
+  expect(() => later.store.get(one)).toThrow(
+    /worker aaaaaaaa "One" was removed or damaged, so its program was ended\. Tasks that have no end: a\./
+  );
 });
 
 test.each([
