@@ -45,7 +45,7 @@ describe('a patch of git', () => {
       ['readme.txt', 'changed']
     ]);
     const [added, changed] = files;
-    expect(added).toMatchObject({ added: 3, removed: 0 });
+    expect(added).toMatchObject({ added: 3, removed: 0, isBinary: false });
     expect(added && newText(added)).toBe(
       '-- not a header\n++ nor this\n@@ -1 +1 @@'
     );

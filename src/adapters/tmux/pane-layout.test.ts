@@ -141,6 +141,18 @@ describe('a planned layout', () => {
     );
   });
 
+  test("is none where the agents leave the user's part too little room", () => {
+    const plan = (text: string, agents: number) => {
+      const cell = parse(text);
+      return planLayout(cell, cell, agents);
+    };
+    expect(plan('acdd,81x13,0,0,0', 5)).toBeDefined();
+    expect(plan('acdd,81x13,0,0,0', 6)).toBeUndefined();
+    const two =
+      'add0,70x16,0,0[70x10,0,0{35x10,0,0,0,34x10,36,0,1},70x5,0,11,2]';
+    expect(plan(two, 8)).toBeUndefined();
+  });
+
   test('fills the window evenly if it has no pane of the user', () => {
     const plan = planLayout({ width: 220, height: 50 }, undefined, 12);
     const leaves = plan ? leavesOf(plan) : [];

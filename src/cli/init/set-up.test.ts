@@ -37,7 +37,10 @@ const screen: SetUpContext['screen'] = {
   ...{ begin: say, report: say, good: say, warn: say, end: say },
   show: async (heading, lines) => say([heading, ...lines].join('\n')),
   quote: async (heading, text) => say(`${heading}\n${text}`),
-  during: (_, work) => work()
+  during: (what, work) => {
+    say(what);
+    return work();
+  }
 };
 
 /** What a person answers. */
@@ -211,6 +214,19 @@ describe('flags', () => {
     expect(seen.at(-1)).toBe(
       `troupe is removed; still here: maxAccess in troupe.config.json, logs/, .agents/ and the record in ${workspace.record}`
     );
+  });
+
+  test('--yes looks for the engines whose variables an entry names', async () => {
+    await init(['codex'], { yes: true });
+    expect(seen).toContain('looking which engines are ready');
+  });
+
+  test.each<[string, string[], Partial<SetUpFlags>]>([
+    ['no client and no consent', [], {}],
+    ['--remove', ['codex'], { yes: true, remove: true }]
+  ])('%s looks for no engine', async (_, names, flags) => {
+    await init(names, flags);
+    expect(seen).not.toContain('looking which engines are ready');
   });
 
   test('--dry-run writes nothing and asks nothing', async () => {

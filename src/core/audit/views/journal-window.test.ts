@@ -68,6 +68,17 @@ test('a late end is found together with its spawn', async () => {
   });
 });
 
+test('an agent that is recorded twice keeps its first record', async () => {
+  for (const task of ['first', 'second']) log.spawn(agentId(0), task, { task });
+  log.finish(agentId(0), 'answer');
+  const window = await openWhole();
+  expect(entryIn(window, 0).ordinal).toBe(0);
+  expect(window.recordsOf(entryIn(window, 0))).toMatchObject({
+    spawned: { task: 'first' },
+    finished: { result: { text: 'answer' } }
+  });
+});
+
 test('a line that was changed after it was read is not taken for a record', async () => {
   log.run(0, 450);
   const window = await openWhole();

@@ -271,6 +271,20 @@ describe('an agent that another agent spawns', () => {
     );
     expect(looks.times).toBe(4);
   });
+
+  test('is refused with the number of slots that are not free', async () => {
+    slots.takeNow(queued('aaaaaaaa'));
+    await expect(admission.checkRoom(['claude'])).rejects.toMatchObject({
+      message: expect.stringContaining('no slot is free for it now'),
+      hint: expect.stringMatching(/ make room for it\.$/)
+    });
+    await expect(
+      admission.checkRoom(['claude', 'claude'])
+    ).rejects.toMatchObject({
+      message: expect.stringContaining('no 2 slots are free now'),
+      hint: expect.stringMatching(/ make room for them\.$/)
+    });
+  });
 });
 
 test('the times of starts are read only when there could be too many', () => {

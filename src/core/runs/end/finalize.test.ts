@@ -12,7 +12,10 @@ import {
   createLog,
   type TestLog
 } from '../../../../test/kit/servers/logged-agents.ts';
-import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
+import {
+  outcomeWith,
+  recordWith
+} from '../../../../test/kit/servers/run-facts.ts';
 import { createProcesses } from '../../../adapters/child-process/processes.ts';
 import { createRepositories } from '../../../adapters/git/repositories.ts';
 import type { Engine } from '../../../plugin/plugin.ts';
@@ -263,6 +266,22 @@ async function completed(store: RunStore, record: RunRecord): Promise<void> {
   if (!outcome) expect.fail('There is no outcome.');
   await completeEnd(record, outcome, dependenciesOf(store));
 }
+
+test('a worktree is not removed when its end is completed later', async () => {
+  const store = new RunStore(state);
+  const record = ended(store);
+  const dependencies = dependenciesOf(store);
+  const { changeTracker } = dependencies;
+  const leave = changeTracker.leave.bind(changeTracker);
+  const isFirst: boolean[] = [];
+  changeTracker.leave = (...call) => {
+    isFirst.push(call[1]);
+    return leave(...call);
+  };
+  await finalize(record, dependencies);
+  await completeEnd(record, outcomeWith(), dependencies);
+  expect(isFirst).toEqual([true, false]);
+});
 
 test('an end is published once, when it is in the journal and its mark is gone', async () => {
   const store = new RunStore(state);
