@@ -14,24 +14,47 @@ const agent_id = record.agent_id;
 const hourMs = 3_600_000;
 
 let directory: string;
+let store: RunStore;
 let asks: Asks;
 let log: TestLog;
+/** The types of the events in the journal. */
+let journalled: string[];
+/** Why the journal accepts no event; undefined while it does. */
+let refusal: Error | undefined;
 
 beforeEach(() => {
   log = createLog();
-  const { workspace, journal } = log;
+  const { workspace } = log;
   onTestFinished(() => workspace.remove());
-  const store = new RunStore(workspace.record);
+  store = new RunStore(workspace.record);
   store.create(record, 'x', 'x');
   directory = store.directoryOf(agent_id);
   createAskFolder(directory);
+  journalled = [];
+  refusal = undefined;
+  asks = newAsks();
+});
+
+/** The asks as another process sees them that has looked at none. */
+function newAsks(): Asks {
   const origin = { parent: null, depth: 0 };
-  asks = new Asks({
+  return new Asks({
     store,
     processes: { liveness: () => 'alive' },
-    journal,
+    journal: {
+      append: (event) => {
+        if (refusal) throw refusal;
+        journalled.push(event.type);
+        log.journal.append(event);
+      },
+      nameOf: (name) => log.journal.nameOf(name)
+    },
     authority: { store, origin, maxAccess: 'full' }
   });
+}
+
+const fullDisk = Object.assign(new Error('ENOSPC: no space left'), {
+  code: 'ENOSPC'
 });
 
 /** An ask that may wait for a minute, of a bridge that lives. */
@@ -91,4 +114,45 @@ describe('the name of a client that answers', () => {
     expect(JSON.parse(file)).toMatchObject({ decision: 'deny', who });
     expect(answered.length + file.length).toBeLessThan(2000);
   });
+});
+
+test('an ask that the journal refused waits on, and is journalled once it can be', () => {
+  const ask = asked();
+  refusal = fullDisk;
+  for (let look = 0; look < 2; look += 1)
+    expect(() => asks.attend(record)).toThrow(fullDisk);
+  expect(answerTo(directory, ask)).toBeUndefined();
+  expect(asks.open([record])).toEqual([{ ask, record }]);
+  refusal = undefined;
+  for (let look = 0; look < 2; look += 1) asks.attend(record);
+  expect(journalled).toEqual(['asked']);
+});
+
+test('an answer that the journal refused reaches the agent, and is journalled once', () => {
+  const ask = asked();
+  asks.attend(record);
+  refusal = fullDisk;
+  const answer = () =>
+    asks.answer({ askId: ask.ask_id, decision: 'allow' }, 'command line');
+  expect(answer).toThrow(fullDisk);
+  expect(answerTo(directory, ask)).toMatchObject({ decision: 'allow' });
+  refusal = undefined;
+  for (let look = 0; look < 2; look += 1) asks.attend(record);
+  expect(journalled).toEqual(['asked', 'answered']);
+  // Another process reads in the folder what is journalled.
+  newAsks().attend(record);
+  expect(journalled).toEqual(['asked', 'answered']);
+});
+
+test('a run whose asks the journal refused ends with its asks refused', () => {
+  const ask = asked();
+  refusal = fullDisk;
+  expect(() => asks.close(record)).toThrow(fullDisk);
+  expect(answerTo(directory, ask)).toMatchObject({
+    decision: 'deny',
+    by: 'run_ended'
+  });
+  refusal = undefined;
+  asks.close(record);
+  expect(journalled).toEqual(['asked', 'answered']);
 });
