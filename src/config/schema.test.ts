@@ -63,3 +63,16 @@ test('the published schema has the same keys', () => {
 test('an empty file has the same settings as none', () => {
   expect(configSchema().parse({})).toEqual(defaultConfig());
 });
+
+test.each(['TROUPE_DEPTH', 'TROUPE_HTTP_TOKEN', 'TROUPE_', 'A-B', '1A', ''])(
+  'no agent gets the variable "%s" of this server by its name',
+  (name) => {
+    const withEnv = (...passEnv: string[]) =>
+      configSchema().safeParse({ engines: { x: { passEnv } } });
+    expect(withEnv('MY_KEY').success).toBe(true);
+    const { issues = [] } = withEnv('MY_KEY', name).error ?? {};
+    expect(issues.map(({ path }) => path.join('.'))).toEqual([
+      'engines.x.passEnv.1'
+    ]);
+  }
+);

@@ -32,6 +32,13 @@ const marks = {
   TROUPE_DEPTH: '2'
 };
 
+/** Those of another agent, which is less deep. */
+const foreignMarks = {
+  TROUPE_AGENT_ID: '0000000b',
+  TROUPE_AGENT_DIR: '/other',
+  TROUPE_DEPTH: '0'
+};
+
 test('variables that any program needs are passed on', () => {
   const needed = {
     PATH: '/bin',
@@ -81,6 +88,35 @@ test('an engine keeps variables by name or prefix, and drops some', () => {
     OTHER: '4',
     ...marks
   });
+});
+
+test.each<[string, CliEngine['env'], Additions]>([
+  ['the caller', {}, { asked: { ...foreignMarks } }],
+  ['the configuration', {}, { env: { ...foreignMarks } }],
+  ['the engine', { set: () => foreignMarks }, {}],
+  ['the environment of this server', { keep: ['TROUPE_*'] }, {}],
+  [
+    'the environment, by the configuration',
+    {},
+    { passEnv: Object.keys(foreignMarks) }
+  ]
+])('%s cannot make an agent pass for another one', (_, env, additions) => {
+  const { TROUPE_AGENT_ID, TROUPE_AGENT_DIR, TROUPE_DEPTH } = environmentOf(
+    foreignMarks,
+    env,
+    additions
+  );
+  expect({ TROUPE_AGENT_ID, TROUPE_AGENT_DIR, TROUPE_DEPTH }).toEqual(marks);
+});
+
+test('the configuration of an engine cannot name variables of troupe', () => {
+  const named = () => ['MY_KEY', 'TROUPE_HTTP_TOKEN', 'TROUPE_API_KEY'];
+  const from = {
+    MY_KEY: '1',
+    TROUPE_HTTP_TOKEN: 'secret',
+    TROUPE_API_KEY: 'secret'
+  };
+  expect(environmentOf(from, { named })).toEqual({ MY_KEY: '1', ...marks });
 });
 
 test('a placeholder that a client did not expand is left out', () => {
