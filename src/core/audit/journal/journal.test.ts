@@ -12,7 +12,11 @@ import {
   mountSmallDisk
 } from '../../../../test/kit/workspaces/small-disk.ts';
 import { Journal } from './journal.ts';
-import { maximumRecordBytes, parseRecord } from './journal-record.ts';
+import {
+  type JournalEvent,
+  maximumRecordBytes,
+  parseRecord
+} from './journal-record.ts';
 import { verifyJournal } from './verify.ts';
 
 let log: TestLog;
@@ -131,16 +135,26 @@ test('no secret reaches the journal in any field', () => {
   const token = `ghp_${'a1'.repeat(18)}`;
   for (const hidden of [secret, token]) {
     // Includes secrets that span the limit of a field.
-    for (const cut of [0, 195, 395, 1995, 3995]) {
+    for (const cut of [0, 195, 395, 1995, 3995, 7995]) {
       const text = `${' '.repeat(cut)} ${hidden}`;
-      log.spawn(agentId(1), text, { task: text, model: text, tools: text });
-      log.finish(agentId(1), text, { error: text, model: text });
-      log.journal.append({
-        type: 'cancel_requested',
-        agent_id: agentId(1),
-        reason: text
+      const agent_id = agentId(1);
+      const about = { agent_id, ask_id: `${agent_id}-1` };
+      const texts = { task: text, model: text, tools: text, client: text };
+      log.spawn(agent_id, text, texts);
+      log.finish(agent_id, text, {
+        ...{ error: text, model: text },
+        files_changed: [{ path: text, added: 1, removed: 0 }]
       });
-      log.journal.append({ ...answered, who: text, text });
+      for (const event of [
+        { type: 'cancel_requested', agent_id, reason: text },
+        {
+          ...{ type: 'asked', ...about, kind: 'question' },
+          ...{ tool: text, subject: text, asked_at: '' }
+        },
+        { ...answered, who: text, text },
+        { type: 'acted', agent_id, action: 'responded', what: text, who: '' }
+      ] satisfies JournalEvent[])
+        log.journal.append(event);
     }
   }
   const all = readFileSync(log.path, 'utf8');

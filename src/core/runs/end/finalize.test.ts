@@ -82,6 +82,18 @@ test('a run ends even when its chat cannot be noted', async () => {
   expect(store.isOpen('0badcafe')).toBe(false);
 });
 
+test('an error is recorded without secrets', async () => {
+  const token = `ghp_${'a1'.repeat(18)}`;
+  const store = new RunStore(stage.state);
+  const record = stage.ended(store);
+  const directory = store.directoryOf(record.agent_id);
+  writeFileSync(join(directory, 'exit'), '1\n');
+  writeFileSync(join(directory, 'stderr'), `Cannot log in: ${token}\n`);
+  const outcome = await stage.finalized(store, record);
+  expect(outcome?.error).toContain('Cannot log in: [redacted]');
+  expect(stage.log.journalText()).not.toContain(token);
+});
+
 test('an existing result file is kept, and the outcome names another file', async () => {
   const store = new RunStore(stage.state);
   const record = stage.ended(store);
