@@ -13,6 +13,8 @@ export interface ProcessEntry {
   session: number;
   /** Dead, but not yet reaped by its parent. */
   zombie: boolean;
+  /** A thread of the kernel, which has no environment. */
+  kernel: boolean;
   start: string;
 }
 
@@ -60,7 +62,10 @@ export function isStillThere({
   return now !== undefined && !now.zombie && now.start === start;
 }
 
-/** The environments that processes were started with, where readable. */
+/**
+ * The environments that processes were started with, where readable. That of a
+ * process amid its `execve` is empty for a moment.
+ */
 export function processEnvironments(
   pids: number[],
   useProc = hasProc()
@@ -114,8 +119,12 @@ export function hasProc(): boolean {
 
 /** On Windows, reading the other fields takes a second of PowerShell. */
 function bareEntry(pid: number): ProcessEntry {
-  return { pid, parent: 0, group: 0, session: 0, zombie: false, start: '' };
+  const none = { parent: 0, group: 0, session: 0 };
+  return { pid, ...none, zombie: false, kernel: false, start: '' };
 }
+
+/** `PF_KTHREAD` of Linux. */
+const kernelFlag = 0x20_0000;
 
 function procEntry(pid: number): ProcessEntry | undefined {
   const stat = read(`/proc/${pid}/stat`);
@@ -128,6 +137,7 @@ function procEntry(pid: number): ProcessEntry | undefined {
     group: Number(fields[2]),
     session: Number(fields[3]),
     zombie: fields[0] === 'Z' || fields[0] === 'X',
+    kernel: (Number(fields[6]) & kernelFlag) !== 0,
     start: fields[19] ?? ''
   };
 }
@@ -136,7 +146,7 @@ function procEnvironments(pids: number[]): Map<number, string> {
   const environments = new Map<number, string>();
   for (const pid of pids) {
     const text = read(`/proc/${pid}/environ`);
-    if (text) environments.set(pid, text);
+    if (text !== undefined) environments.set(pid, text);
   }
   return environments;
 }
@@ -185,6 +195,7 @@ function parsePs(output: string): ProcessEntry[] {
       group: Number(group),
       session: Number(group),
       zombie: state.startsWith('Z'),
+      kernel: false,
       start: start.join('_')
     });
   }

@@ -1,5 +1,8 @@
 import { readdirSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  setTimeout as delay,
+  setImmediate as nextTurn
+} from 'node:timers/promises';
 import {
   hasProc,
   markerIn,
@@ -17,20 +20,30 @@ interface EndedSupervisor {
   forksBefore: number;
 }
 
+/** Looks at processes of which some cannot be read yet, and the pause between. */
+const mostLooks = 5;
+const pauseMs = 10;
+
 /**
  * Whether an agent has certainly left no process behind. It reads only
  * processes that were started after the supervisor, so its cost does not depend
  * on how many there are: the system numbers processes in ascending order.
- * False if that is unknown: without /proc, or when so many processes were
- * started that numbers may have been reused.
+ * False if that is unknown: without /proc, when so many processes were started
+ * that numbers may have been reused, or when each look finds new processes that
+ * cannot be read.
  */
 export async function hasLeftNothing(ended: EndedSupervisor): Promise<boolean> {
-  if (hasGroup(ended.pid)) return false;
-  pending ??= nextTurn().then(() => {
-    pending = undefined;
-    return new YoungProcesses();
-  });
-  return (await pending).hasNoneOf(ended);
+  for (let looks = 1; looks <= mostLooks; looks += 1) {
+    if (hasGroup(ended.pid)) return false;
+    pending ??= nextTurn().then(() => {
+      pending = undefined;
+      return new YoungProcesses();
+    });
+    const hasNone = (await pending).hasNoneOf(ended);
+    if (hasNone !== undefined) return hasNone;
+    await delay(pauseMs);
+  }
+  return false;
 }
 
 /** Shared by all agents that end in one turn of the event loop. */
@@ -43,12 +56,22 @@ interface Origin {
   marker: string | undefined;
   /** The forks when it was read. */
   forks: number;
+  /** When it was first read, by the monotonic clock. */
+  since: number;
+  /** It has no environment yet, as amid its `execve`. */
+  isBare: boolean;
+  /** Whether it is not read again. */
+  isFinal: boolean;
 }
 
+/** A process without a readable environment is read again for this time. */
+const newMs = 2000;
+
 /**
- * By pid, so that no process is read twice, however many agents end while it
- * runs. What is known stays true: a process inherits its session and its marker
- * at its birth, and cannot join those of an older agent later.
+ * By pid, so that no process is read again once its environment is known,
+ * however many agents end while it runs. What is known stays true: a process
+ * inherits its session and its marker at its birth, and cannot join those of an
+ * older agent later.
  */
 const origins = new Map<number, Origin>();
 
@@ -68,7 +91,15 @@ class YoungProcesses {
     for (const pid of origins.keys()) if (!living.has(pid)) origins.delete(pid);
   }
 
-  hasNoneOf({ pid, directory, forksBefore }: EndedSupervisor): boolean {
+  /**
+   * Undefined if some could not be read: one that ended after it was listed may
+   * have started another one in between.
+   */
+  hasNoneOf({
+    pid,
+    directory,
+    forksBefore
+  }: EndedSupervisor): boolean | undefined {
     const forks = this.#forks;
     if (!(this.#last > 0) || forks === undefined) return false;
     if (forks - forksBefore > reuseAfter()) return false;
@@ -77,27 +108,48 @@ class YoungProcesses {
       this.#last >= pid
         ? (other: number) => other > pid && other <= this.#last
         : (other: number) => other > pid || other <= this.#last;
-    return this.#pids.every((other) => {
-      const origin = isYounger(other) ? originOf(other, forks) : undefined;
-      return (
-        !origin ||
-        (origin.session !== pid &&
-          origin.group !== pid &&
-          origin.marker !== directory)
-      );
-    });
+    let isSure = true;
+    for (const other of this.#pids) {
+      if (!isYounger(other)) continue;
+      const origin = originOf(other, forks);
+      if (
+        origin?.session === pid ||
+        origin?.group === pid ||
+        origin?.marker === directory
+      )
+        return false;
+      if (!origin || origin.isBare) isSure = false;
+    }
+    return isSure || undefined;
   }
 }
 
-/** Undefined for a process that has ended. */
+/** Undefined for a process that has ended since the last look. */
 function originOf(pid: number, forks: number): Origin | undefined {
-  const known = origins.get(pid);
-  if (known && forks - known.forks <= reuseAfter()) return known;
+  const before = origins.get(pid);
+  const known =
+    before && forks - before.forks <= reuseAfter() ? before : undefined;
+  if (known?.isFinal) return known;
   const entry = processEntry(pid, true);
-  if (!entry || entry.zombie) return undefined;
-  const { session, group } = entry;
-  const marker = markerIn(processEnvironments([pid], true).get(pid));
-  const origin = { session, group, marker, forks };
+  if (!entry) return undefined;
+  const { session, group, zombie, kernel } = entry;
+  const now = performance.now();
+  const since = known?.since ?? now;
+  const text =
+    zombie || kernel ? undefined : processEnvironments([pid], true).get(pid);
+  const isNew = now - since < newMs;
+  const origin = {
+    ...{ session, group, marker: markerIn(text), forks, since },
+    isBare: text === '' && isNew,
+    isFinal: zombie || kernel || Boolean(text) || !isNew
+  };
+  if (zombie) {
+    // From the next look on it is as good as gone.
+    origins.set(pid, { ...origin, session: 0, group: 0 });
+    return undefined;
+  }
+  const hasEnded = text === undefined && !kernel && !processEntry(pid, true);
+  if (hasEnded) return undefined;
   origins.set(pid, origin);
   return origin;
 }
