@@ -206,3 +206,18 @@ async function takeNext(): Promise<ProcessSnapshot> {
   pausedUntil = ended + pauseFactor * (ended - began);
   return snapshot;
 }
+
+/**
+ * A look at processes, and another one if it shows none: a single look misses a
+ * process that is amid its `execve`, or whose parent ended while all were read.
+ */
+export async function lookTwice<Seen>(
+  look: () => Promise<Seen>,
+  isEmpty: (seen: Seen) => boolean,
+  pauseMs: number
+): Promise<Seen> {
+  const seen = await look();
+  if (!isEmpty(seen)) return seen;
+  await delay(pauseMs);
+  return look();
+}

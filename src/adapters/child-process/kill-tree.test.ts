@@ -1,21 +1,34 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  afterAll,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  test
+} from 'vitest';
 import {
   createProcessStage,
+  isThere,
+  type ProcessStage,
   stopClock
 } from '../../../test/kit/agents/process-stage.ts';
 import { superviseScript } from '../../../test/kit/agents/supervised-agent.ts';
+import { atNextRead } from '../../../test/kit/judges/next-read.ts';
+import { needing } from '../../../test/kit/workspaces/needs.ts';
 import {
   createFolder,
   exitCodeOf,
   stopRequestOf
 } from '../../core/runs/run-files.ts';
 import { killTree } from './kill-tree.ts';
-import { processEntry, thisNamespace } from './process-table.ts';
+import { hasProc, processEntry, thisNamespace } from './process-table.ts';
 
 const request = { why: 'canceled' as const };
+const testWithProc = needing('/proc', hasProc());
 let base: string;
 
 beforeAll(() => {
@@ -76,6 +89,42 @@ describe('a request to end an agent', () => {
     stopClock();
     await killTree({ directory, place: 'elsewhere', request });
     expect(stopRequestOf(directory)?.why).toBe('canceled');
+  });
+});
+
+describe('a process that an agent has left is ended', () => {
+  let stage: ProcessStage;
+  let directory: string;
+
+  beforeEach(() => {
+    stage = createProcessStage();
+    directory = join(stage.base, 'agent');
+  });
+
+  const leave = (script: string) =>
+    stage.start(script, { TROUPE_AGENT_DIR: directory });
+
+  testWithProc('though it is amid its execve at the first look', async () => {
+    const { pid } = leave('sleep 100; :');
+    atNextRead(`/proc/${pid}/environ`, () => '');
+    expect(await killTree(whole(directory))).toEqual({ survivors: [] });
+    expect(isAlive(pid)).toBe(false);
+    expect(stage.left()).toEqual([]);
+  });
+
+  testWithProc('though its parent ends amid the first look', async () => {
+    const pipe = join(stage.base, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const parent = leave(`read -r line <'${pipe}'; setsid sleep 100 & exit`);
+    // The child is not in the list of processes, nor is its parent any more.
+    atNextRead(`/proc/${parent.pid}/stat`, (read) => {
+      writeFileSync(pipe, '\n');
+      while (isThere(parent));
+      return read();
+    });
+    expect(await killTree(whole(directory))).toEqual({ survivors: [] });
+    expect(isThere(parent)).toBe(false);
+    expect(stage.left()).toEqual([]);
   });
 });
 

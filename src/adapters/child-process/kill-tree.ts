@@ -9,7 +9,7 @@ import {
   requestStop
 } from '../../core/runs/run-files.ts';
 import { SharedTmux } from './agent-tmux.ts';
-import { findAgentTree, nextSnapshot } from './agent-tree.ts';
+import { findAgentTree, lookTwice, nextSnapshot } from './agent-tree.ts';
 import {
   isStillThere,
   type ProcessEntry,
@@ -32,10 +32,11 @@ const claimMs = 500;
 
 /**
  * Ends all processes of a run, and no other (see `findAgentTree`): TERM, grace,
- * KILL. It spares the supervisor and waits for it, so a run that is just
- * starting cannot escape, and one that is just ending gets no stop request. A
- * process that leaves its session and its parent and clears its environment
- * cannot be found. A tmux server that a person uses too is spared.
+ * KILL, until two looks in succession show none. It spares the supervisor and
+ * waits for it, so a run that is just starting cannot escape, and one that is
+ * just ending gets no stop request. A process that leaves its session and its
+ * parent and clears its environment cannot be found. A tmux server that a
+ * person uses too is spared.
  *
  * @param supervisor the pid of a supervisor that this process started and that
  *   has not ended: its claim may have been removed
@@ -73,6 +74,7 @@ export async function killTree(
     const isOver = !starting && !members.length;
     return { members, isOver };
   };
+  const look = () => lookTwice(inspect, ({ isOver }) => isOver, times.pollMs);
   const terminated = new Set<number>();
   let request = target.request;
   const record = () => {
@@ -82,7 +84,7 @@ export async function killTree(
   };
   // Pids from another machine or namespace mean nothing here.
   if (target.place !== thisNamespace()) record();
-  let seen = await inspect();
+  let seen = await look();
   const graceEnds = began + times.graceMs;
   while (!seen.isOver && performance.now() < graceEnds) {
     // A snapshot takes time, and members that ended since need no signal.
@@ -94,7 +96,7 @@ export async function killTree(
         signal(pid, 'SIGTERM');
       }
     await delay(times.pollMs);
-    seen = await inspect();
+    seen = await look();
   }
   const killEnds = performance.now() + times.killMs;
   while (!seen.isOver && performance.now() < killEnds) {
@@ -104,7 +106,7 @@ export async function killTree(
       for (const { pid } of seen.members) signal(pid, 'SIGKILL');
     }
     await delay(times.pollMs);
-    seen = await inspect();
+    seen = await look();
   }
   // Recorded even if no process was found, because the run may still start.
   record();

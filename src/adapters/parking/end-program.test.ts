@@ -7,10 +7,13 @@ import {
   type ProcessStage
 } from '../../../test/kit/agents/process-stage.ts';
 import { superviseScript } from '../../../test/kit/agents/supervised-agent.ts';
+import { atNextRead } from '../../../test/kit/judges/next-read.ts';
 import { until } from '../../../test/kit/judges/until.ts';
+import { needing } from '../../../test/kit/workspaces/needs.ts';
 import { claimOf, createFolder } from '../../core/runs/run-files.ts';
 import { killTree } from '../child-process/kill-tree.ts';
 import {
+  hasProc,
   type ProcessEntry,
   processEntry,
   thisNamespace
@@ -18,6 +21,7 @@ import {
 import { supervisorArguments } from '../child-process/supervise.ts';
 import { endProgram, programOf } from './end-program.ts';
 
+const testWithProc = needing('/proc', hasProc());
 const place = thisNamespace();
 /** Short, as some of these programs end only by SIGKILL. */
 const times = { graceMs: 600, restMs: 200 };
@@ -98,6 +102,27 @@ trap '' TERM; echo $$ >"${fileOf('ready')}"; ${wait}`
   expect(isThere(daemon)).toBe(false);
   await endAll(directory);
 });
+
+testWithProc(
+  'what a program has left is found, though it is amid its execve at the first look',
+  async () => {
+    const directory = await start(
+      `setsid sh -c 'echo $$ >"${fileOf('daemon')}"; exec sleep 100' &
+echo $$ >"${fileOf('ready')}"; exec sleep 100`
+    );
+    const daemon = await processIn('daemon');
+    const programs = await programOf(directory);
+    for (const { pid } of programs.values()) process.kill(pid, 'SIGKILL');
+    await until(
+      'the end of the program',
+      () => textIn('code') === 'code 137\n'
+    );
+    atNextRead(`/proc/${daemon.pid}/environ`, () => '');
+    expect(await endProgram(directory, programs, times)).toBe(false);
+    expect(isThere(daemon)).toBe(false);
+    await endAll(directory);
+  }
+);
 
 test('an agent that the program has started goes on', async () => {
   const nested = fileOf('nested');

@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { claimOf } from '../../core/runs/run-files.ts';
 import { SharedTmux } from '../child-process/agent-tmux.ts';
-import { findAgentTree, nextSnapshot } from '../child-process/agent-tree.ts';
+import {
+  findAgentTree,
+  lookTwice,
+  nextSnapshot
+} from '../child-process/agent-tree.ts';
 import { signal } from '../child-process/kill-tree.ts';
 import {
   type ProcessEntry,
@@ -51,16 +55,19 @@ export async function endProgram(
   const tmux = new SharedTmux(directory);
   let wasThere: boolean | undefined;
   let endedAt: number | undefined;
-  for (;;) {
+  const inspect = async (): Promise<ProcessEntry[]> => {
     const parts = await partsOf(directory, known);
-    const members = await tmux.without(
+    return tmux.without(
       parts.members.filter((one) => !isSpared(one, parts, programs)),
       parts.entries
     );
+  };
+  for (;;) {
+    const members = await lookTwice(inspect, isNone, pollMs);
     const alive = members.filter((one) => isOneOf(one, programs));
     wasThere ??= alive.length > 0;
     const now = performance.now();
-    if (members.length === 0 || now - began > mostMs) return wasThere;
+    if (isNone(members) || now - began > mostMs) return wasThere;
     for (const member of members) known.set(member.pid, member);
     if (alive.length === 0) endedAt ??= now;
     for (const { pid } of endedAt === undefined ? alive : members)
@@ -76,6 +83,10 @@ export async function endProgram(
     if (isLate) for (const { pid } of members) signal(pid, 'SIGKILL');
     await delay(pollMs);
   }
+}
+
+function isNone(members: ProcessEntry[]): boolean {
+  return members.length === 0;
 }
 
 interface Parts {
