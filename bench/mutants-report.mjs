@@ -46,14 +46,16 @@ function leftIn({ survivors, since = {} }) {
 }
 
 function notesOf(draw) {
-  const { on, seed, planted, judged, survivors, since = {} } = draw;
+  const { on, seed, planted, judged, survivors, since = {}, why = {} } = draw;
+  const fateOf = (defect) => {
+    if (since[defect]) return since[defect];
+    return why[defect] ? `not detected: ${why[defect]}` : 'not detected';
+  };
   const [then, now] = [survivors, leftIn(draw)].map(
     ({ length }) => judged - length
   );
   return [
     `Drawn on ${on}: ${planted} defects with seed ${seed}, of which ${judged} could be judged: the tests near them pass without the defect. Detected when drawn: ${then}, by now: ${now}.`,
-    ...survivors.map(
-      (defect) => `\`${defect}\`: ${since[defect] ?? 'not detected'}`
-    )
+    ...survivors.map((defect) => `\`${defect}\`: ${fateOf(defect)}`)
   ];
 }

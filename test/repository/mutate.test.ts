@@ -92,7 +92,8 @@ test('a file that holds no list of draws is refused before any test runs', () =>
 test('the results add up all draws, and list the survivors of each', () => {
   const draw = (seed: number, since: Record<string, string>) => ({
     ...{ on: '2026-02-03', seed, planted: 6, judged: 5, since },
-    survivors: ['a.ts:1 x -> y', 'b.ts:2 x -> y']
+    survivors: ['a.ts:1 x -> y', 'b.ts:2 x -> y'],
+    why: { 'b.ts:2 x -> y': 'y does the same' }
   });
   const detected = { 'a.ts:1 x -> y': 'detected by a.test.ts since' };
   const { rows, notes } = drawsReport([draw(1, detected), draw(2, {})]);
@@ -103,9 +104,9 @@ test('the results add up all draws, and list the survivors of each', () => {
   expect(notes).toEqual([
     expect.stringMatching(/seed 1, .* Detected when drawn: 3, by now: 4\.$/),
     '`a.ts:1 x -> y`: detected by a.test.ts since',
-    '`b.ts:2 x -> y`: not detected',
+    '`b.ts:2 x -> y`: not detected: y does the same',
     expect.stringMatching(/seed 2, .* Detected when drawn: 3, by now: 3\.$/),
     '`a.ts:1 x -> y`: not detected',
-    '`b.ts:2 x -> y`: not detected'
+    '`b.ts:2 x -> y`: not detected: y does the same'
   ]);
 });
