@@ -32,6 +32,29 @@ export function poll(
   };
 }
 
+/** Calls a function at the earliest of the times that are requested. */
+export class EarliestTimer {
+  readonly #work: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #at = 0;
+
+  /** @param work the timer does not keep the process alive for it */
+  constructor(work: () => void) {
+    this.#work = work;
+  }
+
+  in(milliseconds: number): void {
+    const at = performance.now() + milliseconds;
+    if (this.#timer && this.#at <= at) return;
+    clearTimeout(this.#timer);
+    this.#at = at;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      this.#work();
+    }, milliseconds).unref();
+  }
+}
+
 /** A promise's value, or `fallback` after the timeout. The work continues. */
 export async function withTimeout<T>(
   work: Promise<T>,

@@ -1,5 +1,6 @@
 import type { RunRecord } from '../run.ts';
 import type { RunStore } from '../run-store.ts';
+import { touchAlive } from '../sign-of-life.ts';
 import type { Earlier, Waiting } from '../spawn-request.ts';
 
 /** An agent that a queued run has to wait for. */
@@ -11,6 +12,9 @@ interface Awaited extends Earlier {
   /** The agents that this agent itself waits for. */
   before: Awaited[];
 }
+
+/** Interval of the heartbeat of queued runs, for servers on other machines. */
+const heartbeatMs = 15_000;
 
 /** An announced agent without a record after this time never starts. */
 const announcedMs = 10_000;
@@ -28,6 +32,7 @@ export class RunQueue {
   /** What each run waits for. Entries stay until the queue is empty. */
   readonly #awaited = new Map<string, Awaited[]>();
   readonly #store: RunStore;
+  #heartbeatAt = Number.NEGATIVE_INFINITY;
 
   constructor(store: RunStore) {
     this.#store = store;
@@ -69,6 +74,15 @@ export class RunQueue {
 
   records(): RunRecord[] {
     return [...this.#waiting.values()].map(({ record }) => record);
+  }
+
+  sendHeartbeats(): void {
+    // Node loads `performance` at its first use, which an empty queue avoids.
+    if (this.#waiting.size === 0) return;
+    if (performance.now() - this.#heartbeatAt < heartbeatMs) return;
+    this.#heartbeatAt = performance.now();
+    for (const id of this.#waiting.keys())
+      touchAlive(this.#store.directoryOf(id));
   }
 
   /**

@@ -1,9 +1,7 @@
-import { join } from 'node:path';
 import type { Access } from '../../../plugin/plugin.ts';
 import type { ChangeTracker } from '../../changes/change-tracker.ts';
 import { messageOf } from '../../errors.ts';
-import { readIfExists } from '../../state/files/atomic-file.ts';
-import { Throttle } from '../../timing.ts';
+import { EarliestTimer, Throttle } from '../../timing.ts';
 import {
   OwnSlots,
   type OwnSlotsDependencies,
@@ -19,31 +17,20 @@ import {
 import { isHeritable } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
-import { touchAlive } from '../sign-of-life.ts';
 import type { Waiting } from '../spawn-request.ts';
-import {
-  becomeHeir,
-  heirOf,
-  noteReady,
-  setStarting,
-  whileStarting
-} from '../start-marks.ts';
-import { engineRequestOf } from './engine-request.ts';
+import { noteReady, whileStarting } from '../start-marks.ts';
 import {
   type LaunchDependencies,
   launchRun,
   notLaunched
 } from './launch-run.ts';
-import { capped } from './new-record.ts';
 import { RunQueue } from './run-queue.ts';
+import { takeOver } from './take-over.ts';
 
 const droppedWithUs = { why: 'disconnect' as const };
 
 /** A server that is ending gives its runs this long to get their chat. */
 const closingMs = 2500;
-
-/** Interval of the heartbeat of queued runs, for servers on other machines. */
-const heartbeatMs = 15_000;
 
 /** How long a nested agent waits for a slot once its turn has come. */
 const patienceMs = 10_000;
@@ -72,9 +59,7 @@ export class RunStarter {
   readonly #preparing = new Map<string, Promise<void>>();
   /** Ids of the runs that have a slot and are not launched yet. */
   readonly #unlaunched = new Set<string>();
-  #retry: NodeJS.Timeout | undefined;
-  #retryAt = 0;
-  #heartbeatAt = Number.NEGATIVE_INFINITY;
+  readonly #retry = new EarliestTimer(() => this.pump());
   #closed = false;
   /** When a server that is ending gives up the chats that it creates. */
   #chatsUntil = Number.POSITIVE_INFINITY;
@@ -105,24 +90,8 @@ export class RunStarter {
    * server has done so.
    */
   takeOver(record: RunRecord): void {
-    const { registry, processes, settings, store } = this.#with;
-    const { parent, owner } = record;
-    const directory = this.#directoryOf(record);
-    const engine = registry.find(record.engine);
-    const prompt = readIfExists(join(directory, 'prompt.txt'));
-    if (this.#closed || engine?.kind !== 'cli' || prompt === undefined) return;
-    if (capped(record.access, settings.maxAccess) !== record.access) return;
-    // An agent's agents end with it.
-    if (parent !== null && (!store.has(parent) || store.hasOutcome(parent))) {
-      claimNeverStarts(directory);
-      return;
-    }
-    const last = heirOf(directory, owner.place);
-    if (last?.identity && processes.liveness(last.identity) !== 'dead') return;
-    if (!becomeHeir(directory, processes.self, last)) return;
-    setStarting(directory, false);
-    const request = engineRequestOf(record, prompt, registry);
-    this.add({ record, engine, request, after: [], isTakenOver: true });
+    const waiting = this.#closed ? undefined : takeOver(record, this.#with);
+    if (waiting) this.add(waiting);
   }
 
   /** Starts as many queued runs as there are free slots. */
@@ -130,7 +99,7 @@ export class RunStarter {
     if (this.#closed) return;
     this.#fill('cli');
     this.#fill('api');
-    this.#sendHeartbeats();
+    this.#queue.sendHeartbeats();
     for (const { record } of this.#queue.overdue(patienceMs)) {
       this.drop(record.agent_id);
       notLaunched(this.#directoryOf(record), new Error(noSlot), notPrepared);
@@ -138,25 +107,16 @@ export class RunStarter {
     }
   }
 
-  #sendHeartbeats(): void {
-    const queued = this.#queue.records();
-    // Node loads `performance` at its first use, which an empty queue avoids.
-    if (queued.length === 0) return;
-    if (performance.now() - this.#heartbeatAt < heartbeatMs) return;
-    this.#heartbeatAt = performance.now();
-    for (const record of queued) touchAlive(this.#directoryOf(record));
-  }
-
   #fill(kind: RunRecord['kind']): void {
     /** Engines at their limit: runs of other engines overtake their runs. */
     const fullEngines = new Set<string>();
     while (!this.#closed) {
       const next = this.#queue.next(kind, fullEngines);
-      if (typeof next === 'number') this.#pumpIn(next);
+      if (typeof next === 'number') this.#retry.in(next);
       if (!next || typeof next === 'number') return;
       const result = this.#slotFor(next);
       // A random delay keeps two servers from colliding again and again.
-      if (result.endsWith('contended')) this.#pumpIn(40 + Math.random() * 80);
+      if (result.endsWith('contended')) this.#retry.in(40 + Math.random() * 80);
       if (result.startsWith('engine')) fullEngines.add(next.record.engine);
       else if (result === 'taken') {
         this.drop(next.record.agent_id);
@@ -183,19 +143,6 @@ export class RunStarter {
       this.#problem = problem;
       return 'contended';
     }
-  }
-
-  /** Keeps the earliest timer, because each of the two kinds requests one. */
-  #pumpIn(milliseconds: number): void {
-    const at = performance.now() + milliseconds;
-    if (this.#retry && this.#retryAt <= at) return;
-    clearTimeout(this.#retry);
-    this.#retryAt = at;
-    this.#retry = setTimeout(() => {
-      this.#retry = undefined;
-      this.pump();
-    }, milliseconds);
-    this.#retry.unref();
   }
 
   /** Ids of the runs that this process started and has not seen end. */
