@@ -8,6 +8,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { notClaimed } from '../../core/runs/run.ts';
 import {
   emptyExitFile,
   exitCodeOf,
@@ -95,6 +96,16 @@ describe('an agent', () => {
     await supervise(sh('echo out'));
     expect([read('claim'), read('stdout')]).toEqual(['never\n', '']);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('never starts when its claim cannot be recorded', async () => {
+    const folder = directory;
+    directory = join(folder, 'gone');
+    const { ended } = await supervise(sh('echo out'));
+    await ended;
+    directory = folder;
+    expect(process.exit).toHaveBeenCalledWith(notClaimed);
+    expect(read('stdout')).toBe('');
   });
 });
 

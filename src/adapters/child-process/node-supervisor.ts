@@ -10,9 +10,10 @@ import { Socket } from 'node:net';
 import { basename, join } from 'node:path';
 import spawn from 'cross-spawn';
 import { openAsksIn } from '../../core/asks/ask-files.ts';
+import { notClaimed } from '../../core/runs/run.ts';
 import { hasExited, type StopReason } from '../../core/runs/run-files.ts';
 import { touchAlive } from '../../core/runs/sign-of-life.ts';
-import { writeNew } from '../../core/state/files/atomic-file.ts';
+import { createOnce } from '../../core/state/files/atomic-file.ts';
 import {
   appendTo,
   openToAppend,
@@ -33,10 +34,9 @@ if (claim()) supervise();
 function claim(): boolean {
   try {
     const text = `${self.pid} ${self.start}\n`;
-    writeNew(file('claim'), text);
-    return true;
+    return createOnce(file('claim'), text, false);
   } catch {
-    return false;
+    process.exit(notClaimed);
   }
 }
 

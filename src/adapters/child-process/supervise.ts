@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Writable } from 'node:stream';
 import type { Launched, LaunchRequest } from '../../core/runs/ports.ts';
+import { notClaimed } from '../../core/runs/run.ts';
 import { openToAppend } from '../../core/state/files/own-file.ts';
 import { ownTmux } from './agent-tmux.ts';
 import { hostedCommand, isHosted } from './api-hosts.ts';
@@ -54,8 +55,8 @@ export function supervise(
       ]
     });
     // Registered first: a failed start emits its error in the next tick.
-    const ended = new Promise<void>((resolve, reject) => {
-      child.once('exit', () => resolve());
+    const ended = new Promise<boolean>((resolve, reject) => {
+      child.once('exit', (code) => resolve(code !== notClaimed));
       child.once('error', reject);
     });
     child.unref();

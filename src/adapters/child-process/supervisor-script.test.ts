@@ -1,6 +1,8 @@
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   statSync,
   writeFileSync
@@ -18,6 +20,7 @@ import {
   canMount,
   mountSmallDisk
 } from '../../../test/kit/workspaces/small-disk.ts';
+import { notClaimed } from '../../core/runs/run.ts';
 import {
   claimNeverStarts,
   claimOf,
@@ -255,6 +258,31 @@ describe.concurrent.each([
       disk.unmount();
     }
   });
+
+  for (const what of ['bytes', 'files'] as const)
+    testFull(
+      `starts nothing on a disk without free ${what}, and leaves no claim`,
+      async () => {
+        const directory = join(base, `no-${what}-${name}`);
+        mkdirSync(directory);
+        const disk = mountSmallDisk(directory, 64, 20);
+        try {
+          const before = () => disk.fill(what);
+          const ran = join(base, `ran-${what}-${name}`);
+          const script = `echo ran >>'${ran}'`;
+          const refused = start(script, { directory, before });
+          expect(await refused.ended).toBe(notClaimed);
+          expect(existsSync(ran)).toBe(false);
+          expect(claimOf(directory, thisNamespace())).toBeUndefined();
+          disk.free();
+          expect(await start(script, { directory }).ended).toBe(0);
+          expect(exitCodeOf(directory)).toBe(0);
+          expect(readFileSync(ran, 'utf8')).toBe('ran\n');
+        } finally {
+          disk.unmount();
+        }
+      }
+    );
 
   function start(script: string, options: SupervisedOptions = {}) {
     return superviseScript(base, path ?? '', script, options);

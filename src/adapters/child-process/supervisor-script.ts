@@ -1,3 +1,5 @@
+import { notClaimed } from '../../core/runs/run.ts';
+
 /**
  * The supervisor: a fixed POSIX sh program that starts one agent and stays with
  * it, so that output, exit code and limits are kept even if every server has
@@ -5,7 +7,8 @@
  *
  * - `claim` is created exclusively before anything runs. Its creator decides:
  *   the supervisor (with its pid and start time), or a process that declares
- *   that the run never starts.
+ *   that the run never starts. A supervisor that cannot create or write it, as
+ *   on a full disk, leaves none and ends with an exit code of its own.
  * - `exit` is written at full length before the start, so that the exit code
  *   fits on a full disk. A note about lost output is appended to it.
  * - With `pipe`, readers copy the agent's output from pipes to its files, and
@@ -56,8 +59,15 @@ born() {
 born
 umask 077
 set -C
-echo "$$ $born" >"$dir/claim" || exit 0
+if ! true >"$dir/claim"; then
+  [ ! -e "$dir/claim" ] || exit 0
+  exit ${notClaimed}
+fi
 set +C
+if ! echo "$$ $born" >>"$dir/claim"; then
+  (PATH=$ours && exec rm -f "$dir/claim")
+  exit ${notClaimed}
+fi
 umask "$mask"
 
 stop() {

@@ -31,6 +31,25 @@ export function isFull(problem: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(problem) ?? '');
 }
 
+/** The problem of a run whose supervisor could not record its claim. */
+export class NotClaimed extends Error {
+  constructor() {
+    super('its supervisor could not record that it starts the agent');
+  }
+}
+
+/**
+ * True when the record takes no files: its disk is full or read-only, or a
+ * directory may not be written.
+ * @param directory the folder in the record that was written to
+ */
+export function isRefused(problem: unknown, directory: string): boolean {
+  if (problem instanceof NotClaimed || isFull(problem)) return true;
+  const path = String(Reflect.get(Object(problem), 'path'));
+  const isDenied = ['EACCES', 'EPERM'].includes(errnoOf(problem) ?? '');
+  return isDenied && path.startsWith(directory);
+}
+
 /**
  * The error for a run whose end cannot be recorded.
  * @param problem the error of the write; undefined if another process wrote

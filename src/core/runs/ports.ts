@@ -32,8 +32,11 @@ export interface LaunchRequest {
 }
 
 export interface Launched {
-  /** Resolves when the supervisor has ended; rejects if it never started. */
-  ended: Promise<void>;
+  /**
+   * Resolves when the supervisor has ended; rejects if it never started. False
+   * if it could not record its claim, so that the program never started.
+   */
+  ended: Promise<boolean>;
 }
 
 /**

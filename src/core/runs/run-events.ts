@@ -49,7 +49,8 @@ export class RunEvents {
 
   /**
    * A run has ended, but this server does not record the end: another server
-   * has done so, or a server that has the engine will.
+   * has done so, or a server that has the engine will. Or a run is queued
+   * again, because it could not start.
    */
   onRunChanged(listener: Listener<RunRecord>): Unsubscribe {
     return subscribe(this.#changed, listener);

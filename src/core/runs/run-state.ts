@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProcessIdentity } from '../processes/process-identity.ts';
 import type { Processes } from './ports.ts';
@@ -203,8 +201,9 @@ function isHeld(
   processes: Pick<Processes, 'self' | 'liveness'>
 ): boolean {
   if (claim.supervisor) return isAlive(claim.supervisor, directory, processes);
-  const { mtimeMs } = statSync(join(directory, 'claim'));
-  return Math.abs(Date.now() - mtimeMs) < claimMs;
+  // A supervisor that cannot write its identity has removed the claim.
+  const since = startedAt(directory) ?? new Date();
+  return Math.abs(Date.now() - since.getTime()) < claimMs;
 }
 
 /**

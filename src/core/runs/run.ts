@@ -36,6 +36,12 @@ export function describeAccess(access: string, enforcement: string): string {
 /** Exit code of a run whose engine was never started. */
 export const notPrepared = 125;
 
+/**
+ * Exit code of a supervisor that could not record its claim, as on a full disk
+ * (EX_TEMPFAIL). It has started nothing, and left no claim.
+ */
+export const notClaimed = 75;
+
 /** A run as it stands now: its request, and its outcome if it has ended. */
 export interface Run {
   record: RunRecord;

@@ -39,6 +39,10 @@ export interface Waiting {
   isAgents?: boolean | undefined;
   /** Its server was killed while it prepared the run. */
   isTakenOver?: boolean | undefined;
+  /** It is queued again, because the disk refused files at its start. */
+  isPutBack?: boolean | undefined;
+  /** Its number in the order in which this server got its runs. */
+  number?: number;
 }
 
 export interface SpawnRequest {

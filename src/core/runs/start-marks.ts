@@ -9,6 +9,7 @@ import {
   writeNew
 } from '../state/files/atomic-file.ts';
 import { namesIn } from '../state/files/directories.ts';
+import { moveIfThere } from '../state/files/move.ts';
 import { overwriteFile, touch } from '../state/files/own-file.ts';
 
 /** Renamed to `starting`, because a rename succeeds on a full disk. */
@@ -26,6 +27,18 @@ export function setStarting(directory: string, on: boolean): void {
   if (existsSync(waiting)) touch(waiting);
   else overwriteFile(waiting, '');
   renameSync(waiting, path);
+}
+
+/**
+ * Withdraws the announcement of a run that is queued again, and keeps its file
+ * for the next one. Never throws.
+ */
+export function undoStarting(directory: string): void {
+  try {
+    moveIfThere(fileIn(directory, 'starting'), join(directory, notStarting));
+  } catch {
+    // On a read-only disk, the announcement expires.
+  }
 }
 
 /** Interval at which the announcement of a slow start is renewed. */

@@ -54,6 +54,14 @@ export function createGitWorkspace(): GitWorkspace {
   return { ...workspace, git, commit, gitFiles };
 }
 
+/** Makes a repository with one commit of a workspace. */
+export function makeRepository({ path, write }: TempWorkspace): void {
+  write('one.txt', '1\n');
+  gitIn(path, 'init', '--quiet');
+  gitIn(path, 'add', '--all');
+  gitIn(path, ...author.split(' '), 'commit', '--quiet', '-m', 'first');
+}
+
 /** One git command, without configuration and repositories from outside. */
 export function gitIn(directory: string, ...args: string[]): string {
   return execFileSync('git', args, {

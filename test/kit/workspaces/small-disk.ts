@@ -1,10 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
+  mkdirSync,
   mkdtempSync,
   rmdirSync,
   rmSync,
-  statfsSync
+  statfsSync,
+  writeFileSync
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,8 +14,8 @@ import { until } from '../judges/until.ts';
 
 /** A small disk of its own, mounted over a directory. */
 export interface SmallDisk {
-  /** Takes every byte that is left. */
-  fill: () => void;
+  /** Takes every byte that is left, or every file of a disk that limits them. */
+  fill: (what?: 'bytes' | 'files') => void;
   /** Gives back what `fill` took. */
   free: () => void;
   /** Makes it as small as what is on it, which is full at once; or as before. */
@@ -42,10 +44,13 @@ export function canMount(): boolean {
   }
 }
 
-/** @throws where mounting is not allowed */
-export function makeSmallDisk(kilobytes: number): OwnDisk {
+/**
+ * @param files how many it takes; 0 for no limit
+ * @throws where mounting is not allowed
+ */
+export function makeSmallDisk(kilobytes: number, files = 0): OwnDisk {
   const directory = mkdtempSync(join(tmpdir(), 'troupe-disk-'));
-  const disk = mountSmallDisk(directory, kilobytes);
+  const disk = mountSmallDisk(directory, kilobytes, files);
   return {
     ...disk,
     directory,
@@ -56,25 +61,32 @@ export function makeSmallDisk(kilobytes: number): OwnDisk {
   };
 }
 
-/** @throws where mounting is not allowed */
+/**
+ * @param files how many it takes; 0 for no limit
+ * @throws where mounting is not allowed
+ */
 export function mountSmallDisk(
   directory: string,
-  kilobytes: number
+  kilobytes: number,
+  files = 0
 ): SmallDisk {
   const run = (command: string, ...args: string[]) =>
     execFileSync(command, [...args, directory], { stdio: 'pipe' });
-  const size = `size=${kilobytes}k,mode=755`;
+  const size = `size=${kilobytes}k,nr_inodes=${files},mode=755`;
   run('mount', '-t', 'tmpfs', '-o', size, 'tmpfs');
   const ballast = join(directory, '.ballast');
   return {
-    fill: () => {
+    fill: (what = 'bytes') => {
       try {
-        for (;;) appendFileSync(ballast, Buffer.alloc(4096));
+        mkdirSync(ballast, { recursive: true });
+        for (let one = 0; ; one += 1)
+          if (what === 'files') writeFileSync(join(ballast, `${one}`), '');
+          else appendFileSync(join(ballast, 'bytes'), Buffer.alloc(4096));
       } catch {
         // Full, as wanted.
       }
     },
-    free: () => rmSync(ballast),
+    free: () => rmSync(ballast, { recursive: true }),
     setTight: (on) => {
       const { blocks, bfree, bsize } = statfsSync(directory);
       const used = Math.ceil(((blocks - bfree) * bsize) / 1024);

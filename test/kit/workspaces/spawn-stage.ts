@@ -25,6 +25,8 @@ export interface StageOptions {
   squad?: Partial<Config['squad']>;
   /** The server runs inside this agent, which is at work. */
   inside?: string;
+  /** The directory that takes workspace and home. */
+  parent?: string;
   /** Called before the server is wired. */
   before?: (workspace: TempWorkspace) => void;
 }
@@ -57,9 +59,10 @@ export async function createSpawnStage({
   config: settings = {},
   squad = {},
   inside,
+  parent,
   before
 }: StageOptions = {}): Promise<SpawnStage> {
-  const workspace = createTempWorkspace();
+  const workspace = createTempWorkspace(parent);
   for (const name of ['ID', 'DIR', 'DEPTH'])
     vi.stubEnv(`TROUPE_AGENT_${name}`, undefined);
   vi.stubEnv('TROUPE_DEPTH', inside === undefined ? undefined : '1');

@@ -87,7 +87,9 @@ export class WorkerProcess {
       else
         this.#with.processes
           .launch(planned.request)
-          .ended.catch(() => claimNeverStarts(directory));
+          .ended.catch(() => false)
+          .then((wasClaimed) => wasClaimed || claimNeverStarts(directory))
+          .catch(this.#with.onProblem);
     } catch (error) {
       storeReason(directory, `it could not be started: ${messageOf(error)}`);
       claimNeverStarts(directory);

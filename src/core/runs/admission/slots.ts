@@ -3,7 +3,12 @@ import type { RunRecord } from '../run.ts';
 import { wasClaimed } from '../run-files.ts';
 import { liveStateOf } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
-import { isReady, setStarting, startingSince } from '../start-marks.ts';
+import {
+  isReady,
+  setStarting,
+  startingSince,
+  undoStarting
+} from '../start-marks.ts';
 
 /** An announcement expires after this time; a claim is written sooner. */
 const announcedMs = 2000;
@@ -120,6 +125,12 @@ export class OwnSlots {
   withdraw({ agent_id: id }: RunRecord): void {
     if (!this.#held.delete(id)) return;
     setStarting(this.#with.store.directoryOf(id), false);
+  }
+
+  /** Releases the slot of an agent that did not start and is queued again. */
+  giveBack({ agent_id: id }: RunRecord): void {
+    this.#held.delete(id);
+    undoStarting(this.#with.store.directoryOf(id));
   }
 
   /** @param queued the agents of this server that wait for a slot */

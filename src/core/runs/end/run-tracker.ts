@@ -114,6 +114,7 @@ export class RunTracker {
     const { store, processes, starter } = this.#with;
     const { agent_id: id } = record;
     if (store.hasOutcome(id)) return 'ended';
+    if (starter.isQueued(record)) return 'queued';
     const directory = store.directoryOf(id);
     const stateOf = starter.hasStarted(id) ? ownStateOf : liveStateOf;
     let state = stateOf(record, directory, processes);
@@ -290,10 +291,9 @@ export class RunTracker {
     );
     this.#finalizing.set(id, work);
     // Leftover processes may be slow to stop, so the delay is published.
-    const done = () => true;
-    void withTimeout(work.then(done, done), slowEndMs, false).then((isDone) => {
-      if (!isDone) this.#with.events.runDelayed(record);
-    });
+    const report = () => this.#with.events.runDelayed(record);
+    const timer = setTimeout(report, slowEndMs);
+    work.finally(() => clearTimeout(timer)).catch(() => undefined);
     return work;
   }
 

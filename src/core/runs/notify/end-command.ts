@@ -86,7 +86,7 @@ export class EndCommand {
     const folder = join(store.directoryOf(record.agent_id), 'on-end');
     if (!isFirst(folder)) return;
     writeNew(join(folder, 'stdin'), `${this.#textOf(record, outcome)}\n`);
-    await processes.launch({
+    const wasClaimed = await processes.launch({
       agentId: record.agent_id,
       directory: folder,
       command: program,
@@ -101,6 +101,7 @@ export class EndCommand {
       outputLimitBytes: longestBytes,
       stopWithUs: false
     }).ended;
+    if (!wasClaimed) throw failed('the record takes no files');
     const { place } = processes.self;
     await processes.stop({ directory: folder, place, justEnded: true });
     const problem = problemOf(folder, limitSeconds);

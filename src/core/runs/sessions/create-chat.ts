@@ -1,7 +1,9 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { readIfExists, writeNew } from '../../state/files/atomic-file.ts';
 import { sizeOf, tailOf } from '../../state/files/text-file.ts';
 import { checkStillInside } from '../admission/containment.ts';
+import { NotClaimed } from '../damaged-run.ts';
 import { environmentOf, type ProgramDependencies } from '../program.ts';
 import type { RunRecord } from '../run.ts';
 import { createFolder, exitCodeOf, stopRequestOf } from '../run-files.ts';
@@ -42,6 +44,8 @@ export async function withChat(
     throw new Error(notMade(`there is no program "${createChat.command}"`));
   checkStillInside(dependencies.workspace, record.cwd);
   const folder = chatDirectory(directory);
+  // An attempt that the disk refused leaves some files.
+  if (waiting.isPutBack) rmSync(folder, { recursive: true, force: true });
   createFolder(folder);
   writeNew(join(folder, 'stdin'), '');
   const { ended } = processes.launch({
@@ -68,14 +72,15 @@ export async function withChat(
     processes.stop(target).catch(() => undefined);
   }, pollMs);
   try {
-    await ended;
+    if (!(await ended)) throw new NotClaimed();
     await processes.stop({ ...target, justEnded: true });
   } finally {
     clearInterval(poll);
   }
   const sessionId = chatOf(directory);
   if (sessionId === undefined) throw new Error(problemOf(folder, record));
-  return { ...waiting, request: { ...request, sessionId } };
+  const inChat = { ...request, sessionId };
+  return { ...waiting, request: inChat, createChat: undefined };
 }
 
 /** The folder of the command that creates an agent's chat. */

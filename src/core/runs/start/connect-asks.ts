@@ -1,3 +1,5 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import type {
   Access,
   CliEngine,
@@ -7,12 +9,17 @@ import type {
 import { defaultAskSeconds } from '../../asks/ask.ts';
 import {
   askFile,
+  askFolder,
   askSettingsFile,
   createAskFolder
 } from '../../asks/ask-files.ts';
 import type { AskRules } from '../../asks/ask-rules.ts';
 import type { AskSettings } from '../../asks/asker.ts';
-import { canConnect, connected } from '../../engines/connection.ts';
+import {
+  canConnect,
+  connected,
+  connectionName
+} from '../../engines/connection.ts';
 import { labelOf } from '../../engines/engine-registry.ts';
 import { HostError } from '../../errors.ts';
 import { writeNew } from '../../state/files/atomic-file.ts';
@@ -65,6 +72,9 @@ export function connectAsks(
     rules,
     ...(isParkable ? { parkAfterSeconds } : {})
   };
+  // A start that the disk refused leaves some of these files.
+  for (const path of [askFolder(directory), join(directory, connectionName)])
+    rmSync(path, { recursive: true, force: true });
   createAskFolder(directory);
   writeNew(askFile(directory, askSettingsFile), JSON.stringify(settings));
   const server = {

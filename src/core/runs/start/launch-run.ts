@@ -15,6 +15,7 @@ import { replaceFile } from '../../state/files/atomic-file.ts';
 import { appendTo, overwriteStart } from '../../state/files/own-file.ts';
 import type { Digests } from '../../state/integrity/digests.ts';
 import { checkStillInside } from '../admission/containment.ts';
+import { isRefused, NotClaimed } from '../damaged-run.ts';
 import {
   type ProgramDependencies,
   programOf,
@@ -78,12 +79,14 @@ export function preflight(
 /**
  * Starts a run's process under its supervisor. Resolves when the supervisor has
  * ended or could not start; never rejects.
+ * @returns the problem if the disk refused files, so that the run has not
+ *   started and may be launched again
  */
 export async function launchRun(
   waiting: Waiting,
   directory: string,
   dependencies: LaunchDependencies
-): Promise<void> {
+): Promise<unknown> {
   const { record, request, engine } = waiting;
   const { workspace, events, processes, asks } = dependencies;
   try {
@@ -92,7 +95,7 @@ export async function launchRun(
     noteLaunched(directory, engine.name);
     events.runStarted(record);
     const program = programOf(engine, request, record, directory, dependencies);
-    await processes.launch({
+    const wasClaimed = await processes.launch({
       agentId: record.agent_id,
       directory,
       ...(asks
@@ -108,9 +111,12 @@ export async function launchRun(
       askSeconds: record.ask ? (record.ask_timeout_seconds ?? 0) : 0,
       stopWithUs: record.on_disconnect === 'stop'
     }).ended;
+    return wasClaimed ? undefined : new NotClaimed();
   } catch (error) {
+    if (isRefused(error, directory)) return error;
     const isFault = error instanceof EngineFault;
     notLaunched(directory, error, isFault ? notPrepared : undefined);
+    return undefined;
   }
 }
 

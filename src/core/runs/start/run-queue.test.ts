@@ -39,14 +39,14 @@ function add(
   agent_id: string,
   after: Earlier[] = [],
   kind: 'cli' | 'api' = 'cli',
-  more: { engine?: string; isAgents?: boolean } = {}
+  more: { engine?: string; isAgents?: boolean; number?: number } = {}
 ) {
-  const { engine: name = 'x', isAgents } = more;
+  const { engine: name = 'x', isAgents, number = 0 } = more;
   const record = recordWith({ agent_id, kind, engine: name });
   const { access } = record;
   store.create(record, 'x', 'x');
   const request = { prompt: 'x', access, cwd: '/', asRoot: false };
-  queue.add({ record, engine, request, after, isAgents });
+  queue.add({ record, engine, request, after, isAgents, number });
 }
 
 function end(agentId: string): void {
@@ -72,6 +72,17 @@ test('runs of each kind leave the queue in the order of their spawns', () => {
   expect([queue.has(a), queue.has(b)]).toEqual([false, true]);
   expect(queue.dropAll().map(idOf)).toEqual([b, c]);
   expect(queue.next('cli')).toBeUndefined();
+});
+
+test('runs that are put back take their former places', () => {
+  const number = { [a]: 1, [b]: 2, [c]: 3 };
+  for (const id of [a, b, c]) add(id, [], 'cli', { number: number[id] });
+  const [first, second] = [queue.drop(a), queue.drop(b)];
+  if (!first || !second) throw new Error('They are not queued.');
+  queue.putBack(second);
+  queue.putBack(first);
+  expect(queue.records().map((one) => one.agent_id)).toEqual([a, b, c]);
+  expect(idOf(queue.next('cli'))).toBe(a);
 });
 
 describe('a run that comes after another', () => {

@@ -54,6 +54,15 @@ export class RunQueue {
     this.#waiting.set(waiting.record.agent_id, waiting);
   }
 
+  /** Queues a run again that could not start, in its former place. */
+  putBack(waiting: Waiting): void {
+    const numberOf = ({ number = 0 }: Waiting) => number;
+    const all = [...this.#waiting.values(), waiting];
+    this.#waiting.clear();
+    for (const one of all.sort((a, b) => numberOf(a) - numberOf(b)))
+      this.#waiting.set(one.record.agent_id, one);
+  }
+
   /** Removes a run; undefined when it is not queued. */
   drop(agentId: string): Waiting | undefined {
     const waiting = this.#waiting.get(agentId);

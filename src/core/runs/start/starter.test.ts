@@ -10,7 +10,10 @@ import {
   outcomeWith,
   recordWith
 } from '../../../../test/kit/servers/run-facts.ts';
-import { gitIn } from '../../../../test/kit/workspaces/git-workspace.ts';
+import {
+  gitIn,
+  makeRepository
+} from '../../../../test/kit/workspaces/git-workspace.ts';
 import { deadHolder } from '../../../../test/kit/workspaces/lock-files.ts';
 import {
   createSpawnStage,
@@ -155,16 +158,7 @@ describe('a queued agent', () => {
 });
 
 test('an agent that is canceled while its worktree is made never starts, and leaves no worktree', async () => {
-  stage = await createSpawnStage({
-    config,
-    before: ({ path, write }) => {
-      write('one.txt', '1\n');
-      gitIn(path, 'init', '--quiet');
-      gitIn(path, 'add', '--all');
-      const author = ['-c', 'user.name=T', '-c', 'user.email=t@localhost'];
-      gitIn(path, ...author, 'commit', '--quiet', '--message', 'first');
-    }
-  });
+  stage = await createSpawnStage({ config, before: makeRepository });
   const { starter, store, workspace } = stage;
   const { id } = await spawned('touch ran', { isolate: 'worktree' });
   const worktree = store.recordOf(id)?.worktree;

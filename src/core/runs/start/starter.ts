@@ -1,12 +1,12 @@
 import type { Access } from '../../../plugin/plugin.ts';
 import type { ChangeTracker } from '../../changes/change-tracker.ts';
-import { messageOf } from '../../errors.ts';
 import { EarliestTimer, Throttle } from '../../timing.ts';
 import {
   OwnSlots,
   type OwnSlotsDependencies,
   type SlotResult
 } from '../admission/slots.ts';
+import { isRefused } from '../damaged-run.ts';
 import { notPrepared, type RunRecord, type RunStatus } from '../run.ts';
 import {
   claimNeverStarts,
@@ -19,6 +19,7 @@ import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
 import type { Waiting } from '../spawn-request.ts';
 import { noteReady, whileStarting } from '../start-marks.ts';
+import { DiskPause } from './disk-pause.ts';
 import {
   type LaunchDependencies,
   launchRun,
@@ -63,17 +64,25 @@ export class RunStarter {
   #closed = false;
   /** When a server that is ending gives up the chats that it creates. */
   #chatsUntil = Number.POSITIVE_INFINITY;
-  /** The last problem, so that it is reported once. */
-  #problem = '';
+  readonly #diskPause: DiskPause;
+  /** The number of the next run that is added. */
+  #next = 0;
 
   constructor(dependencies: StarterDependencies) {
     this.#with = dependencies;
     this.#queue = new RunQueue(dependencies.store);
     this.slots = new OwnSlots(dependencies);
+    this.#diskPause = new DiskPause({
+      directory: dependencies.store.root,
+      onRoom: () => this.pump(),
+      onProblem: dependencies.onProblem
+    });
   }
 
   /** Queues a run and starts it if a slot is free. */
-  add(waiting: Waiting): RunStatus {
+  add(added: Waiting): RunStatus {
+    const waiting = { ...added, number: this.#next };
+    this.#next += 1;
     const { agent_id: id } = waiting.record;
     // Nothing starts after `close`.
     if (this.#closed) this.slots.withdraw(waiting.record);
@@ -90,8 +99,14 @@ export class RunStarter {
    * server has done so.
    */
   takeOver(record: RunRecord): void {
-    const waiting = this.#closed ? undefined : takeOver(record, this.#with);
-    if (waiting) this.add(waiting);
+    if (this.#closed) return;
+    try {
+      const waiting = takeOver(record, this.#with);
+      if (waiting) this.add(waiting);
+    } catch (problem) {
+      // The next look tries again.
+      if (!isRefused(problem, this.#directoryOf(record))) throw problem;
+    }
   }
 
   /** Starts as many queued runs as there are free slots. */
@@ -100,6 +115,8 @@ export class RunStarter {
     this.#fill('cli');
     this.#fill('api');
     this.#queue.sendHeartbeats();
+    // A nested agent that waits for the disk does not wait for a slot.
+    if (this.#diskPause.isOn) return;
     for (const { record } of this.#queue.overdue(patienceMs)) {
       this.drop(record.agent_id);
       notLaunched(this.#directoryOf(record), new Error(noSlot), notPrepared);
@@ -110,7 +127,7 @@ export class RunStarter {
   #fill(kind: RunRecord['kind']): void {
     /** Engines at their limit: runs of other engines overtake their runs. */
     const fullEngines = new Set<string>();
-    while (!this.#closed) {
+    while (!this.#closed && !this.#diskPause.isOn) {
       const next = this.#queue.next(kind, fullEngines);
       if (typeof next === 'number') this.#retry.in(next);
       if (!next || typeof next === 'number') return;
@@ -136,11 +153,9 @@ export class RunStarter {
         noteReady(this.#directoryOf(record));
       return result;
     } catch (error) {
-      const { store, onProblem } = this.#with;
-      if (!store.has(record.agent_id)) this.drop(record.agent_id);
-      const problem = messageOf(error);
-      if (problem !== this.#problem) onProblem(error);
-      this.#problem = problem;
+      const { agent_id: id } = record;
+      if (this.#with.store.has(id)) this.#diskPause.begin(error);
+      else this.drop(id);
       return 'contended';
     }
   }
@@ -187,10 +202,11 @@ export class RunStarter {
    */
   close(): string[] {
     this.#closed = true;
+    this.#diskPause.end();
     this.#chatsUntil = performance.now() + closingMs;
     const dropped = this.#queue.dropAll();
     return dropped.flatMap(({ record, isTakenOver }) =>
-      !isTakenOver && claimNeverStarts(this.#directoryOf(record))
+      !isTakenOver && neverStarts(this.#directoryOf(record))
         ? [record.agent_id]
         : []
     );
@@ -218,6 +234,9 @@ export class RunStarter {
       (error: unknown) => {
         this.#unlaunched.delete(id);
         const directory = this.#directoryOf(record);
+        const isOfDisk =
+          isRefused(error, directory) || this.#diskPause.isRefused();
+        if (isOfDisk && !this.#closed) return this.#putBack(waiting, error);
         // Another server takes it over.
         if (this.#closed && isHeritable(record)) return;
         if (this.#closed) requestStop(directory, droppedWithUs);
@@ -248,9 +267,10 @@ export class RunStarter {
     const { changeTracker } = this.#with;
     const { record } = waiting;
     const prepare = () => changeTracker.prepare(record);
-    const ready = waiting.isTakenOver
-      ? changeTracker.clear(record).then(prepare)
-      : prepare();
+    const ready =
+      waiting.isTakenOver || waiting.isPutBack
+        ? changeTracker.clear(record).then(prepare)
+        : prepare();
     if (!waiting.createChat) return ready?.then(() => waiting);
     const isWanted = () =>
       performance.now() < this.#chatsUntil && !this.#isCanceled(record);
@@ -262,8 +282,27 @@ export class RunStarter {
   #launch(waiting: Waiting): void {
     const { record } = waiting;
     launchRun(waiting, this.#directoryOf(record), this.#with)
-      .then(() => this.#over(record))
+      .then((problem) => {
+        if (problem !== undefined) return this.#putBack(waiting, problem);
+        this.#diskPause.reset();
+        return this.#over(record);
+      })
       .catch(this.#with.onProblem);
+  }
+
+  /** Queues a run again that could not start because of the disk. */
+  #putBack(waiting: Waiting, problem: unknown): Promise<void> | undefined {
+    const { store, events } = this.#with;
+    const { record } = waiting;
+    if (this.#closed && !isHeritable(record))
+      requestStop(this.#directoryOf(record), droppedWithUs);
+    const isWanted = store.has(record.agent_id) && !this.#isCanceled(record);
+    if (this.#closed || !isWanted) return this.#over(record);
+    this.slots.giveBack(record);
+    this.#queue.putBack({ ...waiting, isPutBack: true });
+    this.#diskPause.begin(problem);
+    events.runChanged(record);
+    return undefined;
   }
 
   /** Handles the end of a run, or a run that never starts. */
@@ -282,6 +321,15 @@ export class RunStarter {
 
   #directoryOf(record: RunRecord): string {
     return this.#with.store.directoryOf(record.agent_id);
+  }
+}
+
+/** False if the run is claimed. On a full disk, it ends with this process. */
+function neverStarts(directory: string): boolean {
+  try {
+    return claimNeverStarts(directory);
+  } catch {
+    return true;
   }
 }
 

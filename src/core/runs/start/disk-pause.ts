@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { messageOf } from '../../errors.ts';
+import {
+  remove,
+  temporaryName,
+  writeNew
+} from '../../state/files/atomic-file.ts';
+import { isRefused } from '../damaged-run.ts';
+
+/** The first pause before the disk is tried; each one after it is doubled. */
+const firstMs = 200;
+const longestMs = 5000;
+
+/** An agent needs some room for its output, too. */
+const triedBytes = 64 * 1024;
+
+interface DiskPauseDependencies {
+  /** The folder of the record, on the disk that is tried. */
+  directory: string;
+  /** Called when the disk takes a file again. */
+  onRoom: () => void;
+  onProblem: (problem: unknown) => void;
+}
+
+/**
+ * Keeps a server from starting agents while the disk of the record is full or
+ * read-only, and finds out when it takes files again.
+ */
+export class DiskPause {
+  readonly #with: DiskPauseDependencies;
+  #timer: NodeJS.Timeout | undefined;
+  #pauseMs = firstMs;
+  #isEnded = false;
+
+  constructor(dependencies: DiskPauseDependencies) {
+    this.#with = dependencies;
+  }
+
+  /** Whether no agent may start. */
+  get isOn(): boolean {
+    return this.#timer !== undefined;
+  }
+
+  /** Begins a pause, unless there is one. */
+  begin(problem: unknown): void {
+    if (this.#timer || this.#isEnded) return;
+    const { directory, onProblem } = this.#with;
+    // A pause that follows another one is part of the same problem.
+    if (this.#pauseMs === firstMs)
+      onProblem(
+        new Error(
+          `Agents stay queued until files can be written in ${directory}: ${messageOf(problem)}`
+        )
+      );
+    this.#schedule();
+  }
+
+  /** Makes the next pause a short one, because an agent could start. */
+  reset(): void {
+    this.#pauseMs = firstMs;
+  }
+
+  /** Ends the pauses for good. */
+  end(): void {
+    this.#isEnded = true;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Whether the disk takes no file now. */
+  isRefused(): boolean {
+    const { directory } = this.#with;
+    const path = temporaryName(join(directory, 'room'));
+    try {
+      writeNew(path, Buffer.alloc(triedBytes));
+      return false;
+    } catch (problem) {
+      return isRefused(problem, directory);
+    } finally {
+      discard(path);
+    }
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      if (this.isRefused()) return this.#schedule();
+      this.#timer = undefined;
+      this.#with.onRoom();
+    }, this.#pauseMs).unref();
+    this.#pauseMs = Math.min(2 * this.#pauseMs, longestMs);
+  }
+}
+
+function discard(path: string): void {
+  try {
+    remove(path);
+  } catch {
+    // The disk is read-only, so there is no file.
+  }
+}
