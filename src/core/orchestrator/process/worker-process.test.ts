@@ -5,13 +5,9 @@ import {
   openOffice,
   type WorkerOffice
 } from '../../../../test/kit/agents/worker-office.ts';
-import { createProcesses } from '../../../adapters/child-process/processes.ts';
-import { workerInterface } from '../../../host/worker-brief.ts';
-import { EngineRegistry } from '../../engines/engine-registry.ts';
-import type { WorkerStore } from '../queue/worker-store.ts';
+import { partsOn } from '../../../../test/kit/agents/worker-parts.ts';
 import { LostWorkers } from './lost-workers.ts';
-import type { Terminal } from './terminal.ts';
-import { type ProcessParts, WorkerProcess } from './worker-process.ts';
+import { WorkerProcess } from './worker-process.ts';
 
 const id = '0badcafe';
 
@@ -23,47 +19,6 @@ beforeEach(async () => {
 
 afterEach(() => office.close());
 
-/** A terminal with one pane of the worker; adds closed panes to `closed`. */
-function terminalOn(socket: string, closed: string[]): Terminal {
-  const state = { isDead: false, isHere: true };
-  const pane = { agentId: id, paneId: '%7', socket, ...state };
-  const never = () => Promise.reject(new Error('not in this test'));
-  return {
-    open: never,
-    launch: never,
-    paste: never,
-    screen: never,
-    panes: (sockets) => Promise.resolve(sockets.includes(socket) ? [pane] : []),
-    close: (one) => {
-      closed.push(one.paneId);
-      return Promise.resolve();
-    }
-  };
-}
-
-/** What programs are started with, on a terminal with one pane. */
-function partsOn(
-  socket: string,
-  store: WorkerStore,
-  closed: string[]
-): ProcessParts {
-  const settings = {
-    interface: workerInterface,
-    server: { command: 'x', args: [] },
-    configFile: undefined,
-    isTrusted: false,
-    workspace: office.workspace.path,
-    maxAccess: 'full' as const,
-    heartbeatSeconds: 60
-  };
-  return {
-    ...{ settings, store, processes: createProcesses('dist') },
-    registry: new EngineRegistry([], {}),
-    terminal: terminalOn(socket, closed),
-    onProblem: () => undefined
-  };
-}
-
 const paneOn = (socket: string) => ({ pane_id: '%7', socket });
 
 test.each([
@@ -73,7 +28,9 @@ test.each([
   office.hire(id);
   const store = office.reader();
   const closed: string[] = [];
-  const program = new WorkerProcess(partsOn('/its/socket', store, closed));
+  const program = new WorkerProcess(
+    partsOn(office, store, id, { socket: '/its/socket', closed })
+  );
   const worker = store.get(id);
   if (stored) store.setMeta({ ...worker.meta, pane: paneOn(stored) });
   const meta = { ...worker.meta, pane: paneOn(inMemory) };
@@ -85,7 +42,7 @@ test('the pane of a worker whose record was removed is closed', async () => {
   office.hire(id);
   const store = office.reader();
   const closed: string[] = [];
-  const parts = partsOn('/its/socket', store, closed);
+  const parts = partsOn(office, store, id, { socket: '/its/socket', closed });
   const lost = new LostWorkers(parts, new WorkerProcess(parts));
   const { meta, folder } = store.get(id);
   store.setMeta({ ...meta, pane: paneOn('/its/socket') });
