@@ -19,6 +19,8 @@ import {
   createTempWorkspace,
   type TempWorkspace
 } from '../../../../test/kit/workspaces/temp-workspace.ts';
+import { processLiveness } from '../../../adapters/child-process/processes.ts';
+import { markProcess } from '../../../core/state/locks/process-marks.ts';
 
 let workspace: TempWorkspace;
 
@@ -99,6 +101,19 @@ test('clean counts the agents that stay, and names those that it cannot judge', 
     expect(stderr).toContain(`${foreign} stays: `);
     expect(stderr).toContain('is a link');
   }
+});
+
+test('an agent that cannot be removed stays, and clean exits with 1', async () => {
+  agent(old, { daysAgo: 30, patch: 'a patch that is to be kept' });
+  workspace.writeRecord('diffs', 'no directory');
+  const { code, stderr } = await clean('--older-than', '7d', '--yes');
+  expect(code).toBe(1);
+  expect(stderr).toContain(`${old} stays: `);
+  expect(stderr).toContain('removed 0 agents');
+  expect(there()).toEqual(all);
+  const json = await clean('--older-than', '7d', '--yes', '--json');
+  expect(json.code).toBe(1);
+  expect(JSON.parse(json.stdout)).toMatchObject({ removed: [] });
 });
 
 test.each([
@@ -227,6 +242,16 @@ describe('--orphans', () => {
     expect((await clean('--orphans', '--yes')).code).toBe(0);
     expect(existsSync(other)).toBe(false);
     expect(there()).toEqual(all);
+  });
+
+  test('leaves a record that a server works with, and says so', async () => {
+    const other = otherRecord();
+    const unmark = markProcess(join(other, 'servers'), processLiveness());
+    onTestFinished(unmark);
+    const { code, stderr } = await clean('--orphans', '--yes');
+    expect(code).toBe(0);
+    expect(stderr).toContain('stays: a server of troupe works with it');
+    expect(existsSync(other)).toBe(true);
   });
 
   test('leaves the records of workspaces that are there', async () => {
