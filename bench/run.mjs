@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { refusedIn, tableOf } from './statistics.mjs';
 import { summaryOf, updatedSummary } from './summary.mjs';
+import { updatedVerdict, verdictOn } from './verdict.mjs';
 
 const { values } = parseArgs({
   options: {
@@ -117,13 +118,7 @@ function updated() {
     if (place < 0) sections.push(text);
     else sections[place] = text;
   }
-  const failed = sections.flatMap((section) =>
-    section.split('\n').filter((line) => line.endsWith('**FAIL** |'))
-  );
-  const verdict =
-    failed.length === 0
-      ? 'Every limit is kept.'
-      : `**${failed.length} not kept:**\n${failed.map((line) => `- ${line.split(' | ')[0].slice(2)}`).join('\n')}`;
+  const verdict = updatedVerdict(head, reports).join('\n');
   const start = head.search(/^(\| what|Every limit is kept|\*\*\d+ not kept)/m);
   const summary = updatedSummary(head.split('\n'), reports).join('\n');
   return `${head.slice(0, start)}${summary}\n\n${verdict}\n\n${sections.map((one) => one.trimEnd()).join('\n\n')}\n`;
@@ -134,7 +129,6 @@ function moment() {
 }
 
 function resultsOf(all) {
-  const missed = all.flatMap(missedIn);
   return [
     '# Results of the benches',
     '',
@@ -156,24 +150,10 @@ function resultsOf(all) {
     '',
     ...summaryOf(all),
     '',
-    missed.length === 0
-      ? 'Every limit is kept.'
-      : `**${missed.length} not kept:**`,
-    ...missed.map((line) => `- ${line}`),
+    ...verdictOn(all),
     '',
     ...all.map(tableOf)
   ].join('\n');
-}
-
-function missedIn({ title, rows }) {
-  return rows
-    .filter(({ pass }) => pass === false)
-    .map(({ name, text, median, ratio, limit, absolute, unit }) => {
-      const measured = absolute
-        ? `${median.toFixed(0)} ${unit}, limit ${limit} ${unit}`
-        : `${ratio?.toFixed(2)}×, limit ${limit}×`;
-      return `${title}: ${name}: ${text ?? measured}`;
-    });
 }
 
 function machine() {

@@ -15,15 +15,20 @@ export function summaryOf(reports) {
 
 /** Replaces the lines of the sections that were measured again. */
 export function updatedSummary(lines, reports) {
-  const kept = lines.filter((line) => line.startsWith('| ')).slice(1);
-  for (const report of reports) {
+  const old = lines.filter((line) => line.startsWith('| ')).slice(1);
+  const updated = reports.reduce((kept, report) => {
     const end = `](${anchorOf(report.title)}) |`;
-    const place = kept.findIndex((line) => line.endsWith(end));
-    const others = kept.filter((line) => !line.endsWith(end));
-    others.splice(place < 0 ? others.length : place, 0, ...linesOf(report));
-    kept.splice(0, kept.length, ...others);
-  }
-  return [...head, ...kept];
+    return replaced(kept, (line) => line.endsWith(end), linesOf(report));
+  }, old);
+  return [...head, ...updated];
+}
+
+/** Puts lines in the place of old ones, or behind all others. */
+export function replaced(lines, isOld, current) {
+  const place = lines.findIndex(isOld);
+  const others = lines.filter((line) => !isOld(line));
+  others.splice(place < 0 ? others.length : place, 0, ...current);
+  return others;
 }
 
 function linesOf({ title, rows }) {

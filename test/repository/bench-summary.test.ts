@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { fact, refusedIn, row, tableOf } from '../../bench/statistics.mjs';
 import { summaryOf, updatedSummary } from '../../bench/summary.mjs';
+import { updatedVerdict, verdictOn } from '../../bench/verdict.mjs';
 
 const start = {
   title: 'Start-up, Node v20.1',
@@ -43,6 +44,30 @@ test('new measurements replace their old lines', () => {
   const old = summaryOf([start, memory]);
   const anew = { ...start, rows: start.rows.slice(2) };
   expect(updatedSummary(old, [anew]).slice(2)).toEqual([old[3], old[4]]);
+});
+
+test('the list of what is not kept has new lines for new measurements alone', () => {
+  const grown = { ...memory, rows: [fact('no growth', false, '9 MB')] };
+  const old = verdictOn([start, grown]);
+  const [, answered, slow, growth] = old;
+  expect(old).toEqual([
+    '**3 not kept:**',
+    '- Start-up, Node v20.1: answered: 2.60×, limit 2.5×',
+    '- Start-up, Node v20.1: slow: 2.90×, limit 2.5×',
+    '- Memory (idle): no growth: 9 MB'
+  ]);
+  const text = ['- Load before: 1', '', ...old, ''].join('\n');
+  const fewer = { ...start, rows: start.rows.slice(1) };
+  expect(updatedVerdict(text, [fewer])).toEqual([
+    ...['**2 not kept:**', slow, growth]
+  ]);
+  expect(updatedVerdict(text, [memory])).toEqual([
+    ...['**2 not kept:**', answered, slow]
+  ]);
+  const fast = { ...start, rows: start.rows.slice(2) };
+  expect(updatedVerdict(text, [fast, memory])).toEqual([
+    'Every limit is kept.'
+  ]);
 });
 
 test('a check refuses what passes its guard, not what misses its limit', () => {
