@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProcessIdentity } from '../processes/process-identity.ts';
+import { isRefused } from './damaged-run.ts';
 import type { Processes } from './ports.ts';
 import type { RunRecord } from './run.ts';
 import {
@@ -181,7 +182,7 @@ export function ownStateOf(
 /**
  * Checks again whether a run is over, right before its processes are stopped:
  * another process may have started it. A run without a claim is claimed as
- * `never`, so that it can no longer start.
+ * `never`, so that it can no longer start; false while the disk refuses that.
  */
 export async function isOver(
   record: Pick<RunRecord, 'owner'>,
@@ -189,10 +190,19 @@ export async function isOver(
   processes: Pick<Processes, 'self' | 'liveness'>
 ): Promise<boolean> {
   const claim = claimOf(directory, record.owner.place);
-  if (!claim) return claimNeverStarts(directory);
+  if (!claim) return canNeverStart(directory);
   // Unlike the age of the claim, a pause does not depend on any clock.
   if (!claim.supervisor && !claim.never) await delay(claimPauseMs);
   return isOverIn(liveStateOf(record, directory, processes));
+}
+
+function canNeverStart(directory: string): boolean {
+  try {
+    return claimNeverStarts(directory);
+  } catch (problem) {
+    if (isRefused(problem, directory)) return false;
+    throw problem;
+  }
 }
 
 function isHeld(

@@ -14,7 +14,9 @@ import {
   watchFiles
 } from '../../../../test/kit/judges/file-operations.ts';
 import { until } from '../../../../test/kit/judges/until.ts';
+import { recordWith } from '../../../../test/kit/servers/run-facts.ts';
 import { makeRepository } from '../../../../test/kit/workspaces/git-workspace.ts';
+import { deadHolder } from '../../../../test/kit/workspaces/lock-files.ts';
 import { needing } from '../../../../test/kit/workspaces/needs.ts';
 import {
   canMount,
@@ -28,6 +30,7 @@ import {
 import { cancelRun } from '../end/stopper.ts';
 import { stopRequestOf } from '../run-files.ts';
 import type { SpawnRequest } from '../spawn-request.ts';
+import { setStarting } from '../start-marks.ts';
 import { disconnectQueued } from './starter.ts';
 
 vi.mock('node:fs', async () => {
@@ -181,6 +184,50 @@ describe('on a disk of its own', () => {
       expect(existsSync(join(arena, 'order'))).toBe(false);
     }
   );
+});
+
+describe('on a full disk, an agent of a killed server', () => {
+  const id = 'bbbbbbbb';
+
+  /** @returns a function that makes room again */
+  async function orphan(isPrepared: boolean): Promise<() => void> {
+    await start();
+    const { store, workspace } = stage;
+    const [owner, cwd] = [await deadHolder(), workspace.path];
+    const record = recordWith({ agent_id: id, engine: 'shell', cwd, owner });
+    store.create(record, 'echo done', 'echo done');
+    if (isPrepared) setStarting(store.directoryOf(id), true);
+    let isFull = true;
+    const refuse = () =>
+      justBefore('open', '.tmp', () => {
+        if (!isFull) return;
+        refuse();
+        throw refusal('ENOSPC', store.directoryOf(id));
+      });
+    refuse();
+    return () => {
+      isFull = false;
+    };
+  }
+
+  test('that was queued is listed as over, and has its end later', async () => {
+    const makeRoom = await orphan(false);
+    const { tracker } = stage;
+    expect(await tracker.standing()).toEqual({ active: [], over: [id] });
+    const code = 'storage_full';
+    await expect(tracker.run(id)).rejects.toMatchObject({ code });
+    makeRoom();
+    expect(await statusesOf(id)).toEqual(['interrupted']);
+  });
+
+  test('that was being prepared stays queued, and is started later', async () => {
+    const makeRoom = await orphan(true);
+    const { active } = await stage.tracker.standing();
+    expect(active).toMatchObject([{ status: 'queued' }]);
+    expect(await statusesOf(id)).toEqual(['queued']);
+    makeRoom();
+    await allEnded(id);
+  });
 });
 
 describe('an agent whose files are refused', () => {
