@@ -11,6 +11,7 @@ import {
   test,
   vi
 } from 'vitest';
+import { atNextRead } from '../../../test/kit/judges/next-read.ts';
 import { until } from '../../../test/kit/judges/until.ts';
 import { needing } from '../../../test/kit/workspaces/needs.ts';
 import { locate } from './locate.ts';
@@ -161,6 +162,18 @@ function start(
   started.push(child);
   return child.pid ?? 0;
 }
+
+needing('/proc', hasProc())(
+  'a thread of the kernel is distinguished from a program',
+  () => {
+    const line =
+      '10 (kworker/0:0H-ev) I 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 0 -20 1 0 12 0';
+    atNextRead('/proc/10/stat', () => line);
+    const thread = { pid: 10, parent: 2, kernel: true, start: '12' };
+    expect(processEntry(10, true)).toMatchObject(thread);
+    expect(processEntry(process.pid, true)?.kernel).toBe(false);
+  }
+);
 
 test('a file of a process that cannot be read now is not taken for one of no process', () => {
   expect(read('/proc/0/stat')).toBeUndefined();
