@@ -1,14 +1,27 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { until } from '../../../test/kit/judges/until.ts';
 import { needing } from '../../../test/kit/workspaces/needs.ts';
-import { ownTmux, removeOwnTmux } from './agent-tmux.ts';
+import { claimNeverStarts } from '../../core/runs/run-files.ts';
+import { isOwnTmuxInUse, ownTmux, removeOwnTmux } from './agent-tmux.ts';
 import { locate } from './locate.ts';
+import { hasProc } from './process-table.ts';
+import { createProcesses } from './processes.ts';
+import { isWindows } from './windows.ts';
 
 const testTmux = needing('tmux', locate('tmux') !== undefined);
+const testTmuxProc = needing('tmux and /proc', hasProc() && !!locate('tmux'));
 
 let shared: string;
 let directory: string;
@@ -61,6 +74,38 @@ testTmux('a killed server that left its socket is not shared', async () => {
   expect(existsSync(socket)).toBe(true);
   await until('its end', () => ownTmux(request(), shared).TMUX_TMPDIR);
 });
+
+test.skipIf(isWindows)(
+  'a directory that others can open is neither used nor removed',
+  () => {
+    const { TMUX_TMPDIR: place = '' } = ownTmux(request(), shared);
+    chmodSync(place, 0o755);
+    expect(ownTmux(request(), shared)).toEqual({});
+    removeOwnTmux(directory);
+    expect(existsSync(place)).toBe(true);
+    chmodSync(place, 0o700);
+  }
+);
+
+testTmuxProc(
+  'the directory of an agent stays while a person uses a server in it',
+  async () => {
+    const { TMUX_TMPDIR: place = '' } = ownTmux(request(), shared);
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, 'exit'), '0\n');
+    claimNeverStarts(directory);
+    const { stop, self } = createProcesses('dist');
+    const end = () => stop({ directory, place: self.place });
+    tmux(place, 'new-session', '-d', 'sleep 100');
+    await end();
+    expect(isOwnTmuxInUse(directory)).toBe(true);
+    expect(existsSync(place)).toBe(true);
+    tmux(place, 'kill-server');
+    await until('its end', () => !isOwnTmuxInUse(directory));
+    await end();
+    expect(existsSync(place)).toBe(false);
+  }
+);
 
 function request(environment: Record<string, string> = {}) {
   return { directory, environment };

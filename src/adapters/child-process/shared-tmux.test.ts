@@ -25,13 +25,15 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  try {
-    tmux('kill-server');
-  } catch {
-    // It has ended with its agent.
+  for (const path of [socket, terminal()]) {
+    try {
+      tmuxOn(path, 'kill-server');
+    } catch {
+      // It has ended with its agent, or was not started.
+    }
+    rmSync(path, { force: true });
   }
   rmSync(base, { recursive: true, force: true });
-  rmSync(socket, { force: true });
 });
 
 testTmux(
@@ -41,6 +43,33 @@ testTmux(
     tmux('new-session', '-d', '-s', 'theirs', 'sleep 100');
     expect(await stop()).toEqual([]);
     expect(sessions()).toEqual(['theirs']);
+  }
+);
+
+testTmux(
+  'a session of the agent stays once a person has attached',
+  async () => {
+    const stop = await agentWithServer();
+    const attach = `env -u TMUX tmux -S '${socket}' attach -t own`;
+    tmuxOn(terminal(), '-f', '/dev/null', 'new-session', '-d', attach);
+    await until('the person', () => tmux('list-clients') !== '');
+    expect(await stop()).toEqual([]);
+    expect(sessions()).toEqual(['own']);
+  }
+);
+
+testTmux(
+  'a window of the agent stays that a person has in a session',
+  async () => {
+    const stop = await agentWithServer();
+    tmux('new-session', '-d', '-s', 'theirs', 'sleep 100');
+    tmux('link-window', '-s', 'own', '-t', 'theirs:');
+    const panes = () =>
+      tmux('list-panes', '-s', '-t', 'theirs', '-F', '#{pane_pid}');
+    const before = panes();
+    expect(before.split('\n')).toHaveLength(2);
+    expect(await stop()).toEqual([]);
+    expect(panes()).toBe(before);
   }
 );
 
@@ -71,12 +100,21 @@ async function agentWithServer() {
   };
 }
 
+/** The socket of a tmux that is the terminal of a person. */
+function terminal(): string {
+  return `${socket}-outer`;
+}
+
 function sessions(): string[] {
   return tmux('list-sessions', '-F', '#{session_name}').split('\n');
 }
 
 function tmux(...args: string[]): string {
-  return execFileSync('tmux', ['-S', socket, ...args], {
+  return tmuxOn(socket, ...args);
+}
+
+function tmuxOn(path: string, ...args: string[]): string {
+  return execFileSync('tmux', ['-S', path, ...args], {
     ...{ cwd: elsewhere, encoding: 'utf8', stdio: 'pipe' },
     env: { ...process.env, TMUX: undefined }
   }).trim();
