@@ -216,6 +216,19 @@ describe('a worker whose record is removed', () => {
   });
 });
 
+test('every master ends workers whose record is removed', async () => {
+  const pass = stopClock();
+  const supervisor = program();
+  const master = office.master();
+  await master.attend();
+  rmSync(folder.meta);
+  await master.attend();
+  pass(1100);
+  await master.attend();
+  expect(isStillThere(supervisor)).toBe(false);
+  expect(() => master.store.get(id)).toThrow('its program was ended');
+});
+
 describe('a worker’s own server', () => {
   /** The server of a program in this folder, and what it has ended. */
   function ownServer(directory: string) {

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -77,6 +78,50 @@ describe('a worker whose program has ended', () => {
     await master.attend();
     expect(existsSync(request)).toBe(false);
   });
+});
+
+describe('a worker that is just being created by another server', () => {
+  test('is left to that server, even if its program is gone', async () => {
+    office.lose(one);
+    await master.attend();
+    expect(types()).toEqual([]);
+  });
+
+  test('crashes once that server has ended', async () => {
+    const { self } = createProcesses('dist');
+    const owner = join(master.store.folderOf(one).start(1), 'owner');
+    writeFileSync(owner, JSON.stringify({ ...self, start: '1' }));
+    office.lose(one);
+    await master.attend();
+    expect(types()).toEqual(['crashed']);
+  });
+});
+
+test('a worker whose record may come with the project is not started again', async () => {
+  await open({ restart: 'on-crash' });
+  await office.desk(one).waitForCommand(now);
+  chmodSync(master.store.folderOf(one).request, 0o644);
+  office.lose(one);
+  await master.attend();
+  expect(types()).toEqual(['ready', 'crashed']);
+  const { state, isOver } = master.store.get(one).log.read();
+  expect([state.generation, isOver]).toEqual([1, true]);
+});
+
+test('the tasks of a crash that a killed server has recorded half are ended', async () => {
+  const desk = office.desk(one);
+  await desk.waitForCommand(now);
+  await master.enqueue(one, { id: 'a', payload: {} });
+  await desk.waitForCommand(now);
+  office.lose(one);
+  await master.store.get(one).log.change(() => ({
+    events: [{ type: 'crashed', by: 'troupe' }],
+    result: undefined
+  }));
+  await office.master().attend();
+  const ends = office.lines(one, 'outbox').filter(({ task_id: id }) => id);
+  expect(ends.at(-1)).toMatchObject({ task_id: 'a', by: 'troupe' });
+  expect(master.store.get(one).log.read().running).toBeUndefined();
 });
 
 test('a worker that is silent for too long stalls once, until its next event', async () => {
