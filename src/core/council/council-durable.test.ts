@@ -16,7 +16,7 @@ import { createProcesses } from '../../adapters/child-process/processes.ts';
 import { RunStore } from '../runs/run-store.ts';
 import { Council } from './council.ts';
 import { CouncilStore } from './council-store.ts';
-import { StateFile } from './state-file.ts';
+import { longTextFile, StateFile } from './state-file.ts';
 import { type Mark, SummonMarks } from './summon-marks.ts';
 import { Summons } from './summons.ts';
 
@@ -154,4 +154,10 @@ test('a mark that is replaced stays on the disk', () => {
   watchFiles();
   marks.setStarted(mark);
   expectDurable(join(workspace.record, 'summons', mark.agent_id));
+});
+
+test('a long text is on the disk before an answer names its file', () => {
+  const file = longTextFile(path, 'an-id', 'a long text');
+  expect(file).not.toBe(path);
+  expectDurable(file);
 });

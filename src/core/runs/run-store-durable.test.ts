@@ -11,10 +11,12 @@ import {
   recordWith
 } from '../../../test/kit/servers/run-facts.ts';
 import { createTempWorkspace } from '../../../test/kit/workspaces/temp-workspace.ts';
+import { processLiveness } from '../../adapters/child-process/processes.ts';
 import { namesIn } from '../state/files/directories.ts';
 import type { RunRecord } from './run.ts';
 import { claimNeverStarts } from './run-files.ts';
 import { RunStore } from './run-store.ts';
+import { becomeHeir } from './start-marks.ts';
 
 vi.mock('node:fs', async () => {
   const { watchedFs } = await import(
@@ -101,4 +103,12 @@ test('a claim that a run never starts is on the disk', () => {
   watchFiles();
   expect(claimNeverStarts(store.directoryOf(id))).toBe(true);
   expectDurable(file('claim'));
+});
+
+test('the server that takes a run over is on the disk', () => {
+  const { self } = processLiveness();
+  store.create(record, 'x', 'x');
+  watchFiles();
+  expect(becomeHeir(store.directoryOf(id), self, undefined)).toBe(true);
+  expectDurable(file('heir.1'));
 });
