@@ -1,4 +1,4 @@
-import { statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   setTimeout as delay,
@@ -17,6 +17,8 @@ import {
 
 interface AgentTree {
   members: ProcessEntry[];
+  /** Members that may become the supervisor of an agent that this one started. */
+  starting: Set<number>;
   /** Folders of agents that this one started. */
   nested: Set<string>;
   /** The supervisor, which still has to record the exit code, and its watchdogs. */
@@ -58,13 +60,19 @@ export function findAgentTree(
   }
   if (supervisor) inside.add(supervisor.pid);
   addDescendants(table, inside, ours);
-  const tree: AgentTree = { members: [], nested: new Set(), spared };
+  const tree: AgentTree = {
+    ...{ members: [], starting: new Set(), nested: new Set(), spared }
+  };
   for (const entry of table) {
     if (!inside.has(entry.pid) || ours.has(entry.pid)) continue;
     const marker = markers.get(entry.pid) ?? target.directory;
-    if (marker !== target.directory && isAgent(marker, table, tree.nested))
+    if (marker !== target.directory && isAgent(marker, table, tree.nested)) {
       tree.nested.add(marker);
-    else tree.members.push(entry);
+      continue;
+    }
+    tree.members.push(entry);
+    if (marker !== target.directory && isUnclaimed(marker))
+      tree.starting.add(entry.pid);
   }
   return tree;
 }
@@ -115,6 +123,11 @@ function isAgent(
   return (
     find(table, claimOf(directory, thisNamespace())?.supervisor) !== undefined
   );
+}
+
+/** The folder of an agent whose supervisor has not begun. */
+function isUnclaimed(directory: string): boolean {
+  return existsSync(directory) && !existsSync(join(directory, 'claim'));
 }
 
 /** The supervisor's watchdogs and their descendants. */

@@ -117,6 +117,30 @@ describe('an agent that the ended one has spawned', () => {
     const { target } = start('first', script);
     await memberOf('first');
     expect(await killTree(target)).toEqual({ survivors: [] });
+    // The process that is to become its supervisor may be ended before it is.
+    const isAgent = claimOf(folderOf('second'), place) !== undefined;
+    const reason = isAgent ? endedWith('first') : undefined;
+    expect(stopRequestOf(folderOf('second'))?.reason).toBe(reason);
+    await until('the end of all processes', () => stage.left().length === 0);
+  });
+
+  test('ends with it although it is just starting', async () => {
+    const second = agentCommand('second', sleeper);
+    const held = folderOf('second.sh');
+    const gate = folderOf('gate');
+    writeFileSync(
+      held,
+      `until [ -e '${gate}' ]; do sleep 0.01; done; ${readIfExists(held)}`
+    );
+    const { target, ended } = start('first', `echo $$; ${second} wait`);
+    await memberOf('first');
+    const pass = stopClock();
+    const ending = killTree(target);
+    await ended;
+    writeFileSync(gate, '');
+    await memberOf('second').catch(() => undefined);
+    pass(500);
+    expect(await ending).toEqual({ survivors: [] });
     expect(stopRequestOf(folderOf('second'))?.reason).toBe(endedWith('first'));
     await until('the end of all processes', () => stage.left().length === 0);
   });

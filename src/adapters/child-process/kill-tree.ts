@@ -58,8 +58,12 @@ export async function killTree(
     // Read again: a slow snapshot gives time to record the watchdogs.
     const now = claim && { ...claim, ...claimHere(target, supervisor) };
     const tree = findAgentTree(target, now, known, snapshot);
-    const members = await sharedTmux.without(tree.members, snapshot.entries);
-    for (const member of members) known.set(member.pid, member);
+    const isEarly = performance.now() - began < claimMs;
+    const all = isEarly
+      ? tree.members.filter(({ pid }) => !tree.starting.has(pid))
+      : tree.members;
+    const members = await sharedTmux.without(all, snapshot.entries);
+    for (const member of tree.members) known.set(member.pid, member);
     for (const directory of target.withNested ? tree.nested : [])
       if (!nested.has(directory))
         nested.set(directory, endNested(directory, target, times));
@@ -68,10 +72,9 @@ export async function killTree(
     const starting =
       claim !== undefined &&
       !hasExited(target.directory) &&
-      (claim.supervisor
-        ? tree.spared.length > 0
-        : !claim.never && performance.now() - began < claimMs);
-    const isOver = !starting && !members.length;
+      (claim.supervisor ? tree.spared.length > 0 : !claim.never && isEarly);
+    const isOver =
+      !starting && !members.length && !(isEarly && tree.starting.size > 0);
     return { members, isOver };
   };
   const look = () => lookTwice(inspect, ({ isOver }) => isOver, times.pollMs);
