@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import {
   createProcessStage,
   isThere,
@@ -12,6 +13,7 @@ import { until } from '../../../test/kit/judges/until.ts';
 import { needing } from '../../../test/kit/workspaces/needs.ts';
 import { claimOf, createFolder } from '../../core/runs/run-files.ts';
 import { killTree } from '../child-process/kill-tree.ts';
+import { locate } from '../child-process/locate.ts';
 import {
   hasProc,
   type ProcessEntry,
@@ -120,6 +122,52 @@ echo $$ >"${fileOf('ready')}"; exec sleep 100`
     atNextRead(`/proc/${daemon.pid}/environ`, () => '');
     expect(await endProgram(directory, programs, times)).toBe(false);
     expect(isThere(daemon)).toBe(false);
+    await endAll(directory);
+  }
+);
+
+test('a process that has the pid of the program now goes on', async () => {
+  const directory = await start(`echo $$ >"${fileOf('ready')}"; ${wait}`);
+  const [[pid, program] = []] = await programOf(directory);
+  if (!program) expect.fail('There is no program.');
+  const earlier = new Map([[Number(pid), { ...program, start: '1' }]]);
+  expect(await endProgram(directory, earlier, times)).toBe(false);
+  expect(isThere(program)).toBe(true);
+  await endAll(directory);
+});
+
+test('a program that is stopped ends by itself', async () => {
+  const directory = await start(
+    `trap 'exit 4' TERM; echo $$ >"${fileOf('ready')}"; ${wait}`
+  );
+  const programs = await programOf(directory);
+  for (const pid of programs.keys()) process.kill(pid, 'SIGSTOP');
+  const patient = { graceMs: 15_000, restMs: 15_000 };
+  expect(await endProgram(directory, programs, patient)).toBe(true);
+  await until('the end of the program', () => textIn('code') !== '');
+  expect(textIn('code')).toBe('code 4\n');
+  await endAll(directory);
+});
+
+needing('tmux and /proc', hasProc() && !!locate('tmux'))(
+  'a tmux session of a person stays where its server is the program’s',
+  async () => {
+    // Short enough for a socket, wherever the temporary directory is.
+    const socket = join('/tmp', `troupe-${process.pid}-end`);
+    const tmux = (...args: string[]) =>
+      execFileSync('tmux', ['-f', '/dev/null', '-S', socket, ...args], {
+        ...{ cwd: '/', encoding: 'utf8', stdio: 'pipe' },
+        env: { ...process.env, TMUX: undefined }
+      }).trim();
+    onTestFinished(() => rmSync(socket, { force: true }));
+    const directory = await start(
+      `cd '${stage.base}'; tmux -f /dev/null -S '${socket}' new-session -d -s own 'sleep 100'; echo $$ >"${fileOf('ready')}"; ${wait}`
+    );
+    tmux('new-session', '-d', '-s', 'theirs', 'sleep 100');
+    const programs = await programOf(directory);
+    expect(await endProgram(directory, programs, times)).toBe(true);
+    expect(tmux('list-sessions', '-F', '#{session_name}')).toBe('theirs');
+    tmux('kill-server');
     await endAll(directory);
   }
 );
