@@ -137,6 +137,24 @@ test('an agent that was created after the scan stays', async () => {
   expect(spawns()).toEqual([idOf(7)]);
 });
 
+test('a clean that is interrupted removes no further agent', async () => {
+  for (const number of [1, 2])
+    makeUp(log.workspace.record, {
+      ...{ agent_id: idOf(number), daysAgo: 9 - number, read: true }
+    });
+  const residents = await scanRecord(store);
+  const units = choose(residents, { keep: 0 });
+  const interruption = new AbortController();
+  const removing = removeAll(units, residents, {
+    ...tools(),
+    signal: interruption.signal
+  });
+  // The first one is removed before the call returns its promise.
+  interruption.abort();
+  expect((await removing).map(({ agentId }) => agentId)).toEqual([idOf(1)]);
+  expect(spawns()).toEqual([idOf(2)]);
+});
+
 test('folders are removed even if the journal cannot be written', async () => {
   turns(1);
   mkdirSync(log.path, { recursive: true });
