@@ -1,11 +1,12 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import {
   createProcessStage,
   type ProcessStage
 } from '../../../test/kit/agents/process-stage.ts';
 import { until } from '../../../test/kit/judges/until.ts';
+import { zombieHolder } from '../../../test/kit/workspaces/lock-files.ts';
 import { needing } from '../../../test/kit/workspaces/needs.ts';
 import { locate } from './locate.ts';
 import {
@@ -44,6 +45,14 @@ describe.each([
     process.kill(other.pid, 'SIGKILL');
     await until('its end', () => processEntry(other.pid) === undefined);
     expect(liveness()).toBe('dead');
+  });
+
+  test('is dead once it has ended, though its parent does not wait for it', async () => {
+    const { holder, reap } = await zombieHolder();
+    onTestFinished(() => void reap());
+    const { pid, start } = holder;
+    expect(processEntry(pid)?.zombie).toBe(true);
+    expect(create()({ pid, start, place })).toBe('dead');
   });
 
   test('is dead if its pid belongs to a process with another start', () => {
