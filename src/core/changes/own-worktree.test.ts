@@ -16,8 +16,9 @@ import { createProcesses } from '../../adapters/child-process/processes.ts';
 import { createRepositories } from '../../adapters/git/repositories.ts';
 import type { Worktree } from '../runs/run.ts';
 import { RunStore } from '../runs/run-store.ts';
+import { ChangeTracker } from './change-tracker.ts';
 import type { WorkerAtWork } from './concurrent-writers.ts';
-import { removeUnused, settleCreation } from './own-worktree.ts';
+import { removeUnused } from './own-worktree.ts';
 
 const signal = new AbortController().signal;
 const processes = createProcesses('dist');
@@ -88,7 +89,11 @@ describe('a worktree whose server was killed while git created it', () => {
     const git = createProcessStage().start('exec sleep 100', {
       TROUPE_AGENT_DIR: store.directoryOf(agent_id)
     });
-    await settleCreation(record, { repositories, store, processes });
+    await new ChangeTracker({
+      ...{ repositories, store, processes, workspace: workspace.path },
+      editsOf: async () => undefined,
+      workers: () => []
+    }).clear(record);
     return {
       isRunning: isStillThere(git),
       isThere: existsSync(path),
