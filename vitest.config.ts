@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { everyday } from './test/e2e/everyday.ts';
 
 /**
@@ -67,8 +68,32 @@ const waiting = 2 * availableParallelism();
  */
 const isolate = false;
 
+/** How many other e2e tests are between two of the real programs. */
+const between = 4;
+
+/**
+ * The tests of the real programs are spread among the other e2e tests, not left
+ * to the end, where nothing uses the time that they wait.
+ */
+class Spread extends BaseSequencer {
+  override async sort(
+    files: TestSpecification[]
+  ): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const of = (name: string) =>
+      sorted.filter(({ project }) => project.name === name);
+    const engines = of('engines');
+    const spread = of('e2e').flatMap((file, at) =>
+      at % between === 0 ? [...engines.splice(0, 1), file] : [file]
+    );
+    const others = sorted.filter((file) => !spread.includes(file));
+    return [...spread, ...others];
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: Spread },
     // The groups run one after the other.
     projects: [
       {
