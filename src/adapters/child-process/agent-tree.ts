@@ -61,7 +61,10 @@ export function findAgentTree(
   if (supervisor) inside.add(supervisor.pid);
   addDescendants(table, inside, ours);
   const tree: AgentTree = {
-    ...{ members: [], starting: new Set(), nested: new Set(), spared }
+    members: [],
+    starting: new Set(),
+    nested: new Set(),
+    spared
   };
   for (const entry of table) {
     if (!inside.has(entry.pid) || ours.has(entry.pid)) continue;
@@ -222,7 +225,7 @@ async function takeNext(): Promise<ProcessSnapshot> {
 
 /**
  * A look at processes, and another one if it shows none: a single look misses a
- * process that is amid its `execve`, or whose parent ended while all were read.
+ * process that is during its `execve`, or whose parent ended while all were read.
  */
 export async function lookTwice<Seen>(
   look: () => Promise<Seen>,
