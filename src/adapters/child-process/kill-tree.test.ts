@@ -104,7 +104,7 @@ describe('a process that an agent has left is ended', () => {
   const leave = (script: string) =>
     stage.start(script, { TROUPE_AGENT_DIR: directory });
 
-  testWithProc('though it is amid its execve at the first look', async () => {
+  testWithProc('though it is during its execve at the first look', async () => {
     const { pid } = leave('sleep 100; :');
     atNextRead(`/proc/${pid}/environ`, () => '');
     expect(await killTree(whole(directory))).toEqual({ survivors: [] });
@@ -112,7 +112,7 @@ describe('a process that an agent has left is ended', () => {
     expect(stage.left()).toEqual([]);
   });
 
-  testWithProc('though its parent ends amid the first look', async () => {
+  testWithProc('though its parent ends during the first look', async () => {
     const pipe = join(stage.base, 'pipe');
     execFileSync('mkfifo', [pipe]);
     const parent = leave(`read -r line <'${pipe}'; setsid sleep 100 & exit`);

@@ -64,7 +64,7 @@ export function isStillThere({
 
 /**
  * The environments that processes were started with, where readable. That of a
- * process amid its `execve` is empty for a moment.
+ * process during its `execve` is empty for a moment.
  */
 export function processEnvironments(
   pids: number[],

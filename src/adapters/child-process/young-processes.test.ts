@@ -107,7 +107,7 @@ async function isSleeping(pid: number): Promise<void> {
   });
 }
 
-testProc('a process whose parent ends amid a look is found', async () => {
+testProc('a process whose parent ends during a look is found', async () => {
   const pipe = join(mkdtempSync(join(tmpdir(), 'left-')), 'pipe');
   execFileSync('mkfifo', [pipe]);
   const { agent, left } = await leaving(
@@ -124,7 +124,7 @@ testProc('a process whose parent ends amid a look is found', async () => {
 });
 
 const unread = {
-  'is amid its execve': () => '',
+  'is during its execve': () => '',
   'may not be read for a moment': () => {
     throw Object.assign(new Error('EACCES'), { code: 'EACCES' });
   }
@@ -139,7 +139,7 @@ for (const [title, answer] of Object.entries(unread))
     expect(await hasLeftNothing(agent)).toBe(false);
   });
 
-testProc('a process amid its execve is found', async () => {
+testProc('a process during its execve is found', async () => {
   const { agent, left } = await leaving(withMark);
   await isSleeping(left);
   atNextRead(`/proc/${left}/environ`, () => '');

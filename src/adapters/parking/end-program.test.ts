@@ -106,7 +106,7 @@ trap '' TERM; echo $$ >"${fileOf('ready')}"; ${wait}`
 });
 
 testWithProc(
-  'what a program has left is found, though it is amid its execve at the first look',
+  'what a program has left is found, though it is during its execve at the first look',
   async () => {
     const directory = await start(
       `setsid sh -c 'echo $$ >"${fileOf('daemon')}"; exec sleep 100' &

@@ -29,7 +29,7 @@ const clock = { aheadMs: 0 };
 /**
  * Replaces the clock of this process until the end of the test, also one that
  * is set already, such as by the stage after another test.
- * @param at is told the milliseconds of the real clock
+ * @param at receives the milliseconds of the real clock
  */
 export function setClock(at: (realMs: number) => number): void {
   vi.spyOn(performance, 'now').mockImplementation(() =>

@@ -39,9 +39,13 @@ const folder = (id: string) => join(workspace.record, 'spawns', id);
 
 test.each<[string, string[], number]>([
   ['with 1', [damaged], 1],
-  ['with 1, beside one that completed', [done, damaged], 1],
-  ['with 2, beside one that failed', [failed, damaged], 2],
-  ['with 3, beside one that goes on', [damaged, queued, '--timeout', '0.1'], 3],
+  ['with 1, next to one that completed', [done, damaged], 1],
+  ['with 2, next to one that failed', [failed, damaged], 2],
+  [
+    'with 3, next to one that goes on',
+    [damaged, queued, '--timeout', '0.1'],
+    3
+  ],
   ['with 0 once another one is enough', ['--any', done, damaged], 0]
 ])('a wait for an agent with damaged files exits %s', async (_, args, code) => {
   const { code: found, stderr } = await wait(args);

@@ -46,7 +46,7 @@ test('the first agent of a chat is recorded before its end is recorded', async (
   expect(known).toEqual([['0badcafe']]);
 });
 
-test('an API agent whose host was killed amid its answer is interrupted, and keeps it', async () => {
+test('an API agent whose host was killed during its answer is interrupted, and keeps it', async () => {
   const store = new RunStore(stage.state);
   const record = stage.ended(store, { kind: 'api' });
   const stdout = join(store.directoryOf(record.agent_id), 'stdout');
