@@ -23,7 +23,9 @@ export function text(value: unknown): string {
 }
 
 export function isCount(value: unknown): value is number {
-  return typeof value === 'number' && value >= 0 && value < Infinity;
+  return (
+    typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER
+  );
 }
 
 /** The number, or 0 for anything else. */

@@ -51,7 +51,7 @@ export interface Reply {
   usageScope?: 'run' | 'session';
   /** The part of `usage.prompt_tokens` that the provider had cached. */
   cachedTokens?: number;
-  /** US dollars, as the engine reports them. Never a guess. */
+  /** US dollars, 0 or more, as the engine reports them. Never a guess. */
   costUsd?: number;
   /** What the engine is doing now, in one line. */
   progress?: string;

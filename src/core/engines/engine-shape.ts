@@ -277,7 +277,7 @@ function makeAnswers({ word, filled, line, seconds }: Words) {
 }
 
 function makeReply() {
-  const tokens = z.number();
+  const count = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
   const failure = z.object({ code: z.enum(failureCodes), message: z.string() });
   return z.looseObject({
     text: z.string(),
@@ -287,14 +287,14 @@ function makeReply() {
     model: nullToUndefined(z.string()),
     usage: nullToUndefined(
       z.object({
-        prompt_tokens: tokens,
-        completion_tokens: tokens,
-        total_tokens: tokens
+        prompt_tokens: count,
+        completion_tokens: count,
+        total_tokens: count
       })
     ),
     usageScope: nullToUndefined(z.enum(['run', 'session'])),
-    cachedTokens: nullToUndefined(z.number()),
-    costUsd: nullToUndefined(z.number()),
+    cachedTokens: nullToUndefined(count),
+    costUsd: nullToUndefined(count),
     progress: nullToUndefined(z.string()),
     retrying: nullToUndefined(
       z.object({

@@ -74,6 +74,12 @@ test.each<[string, object]>([
   ['no duration', { at, ...endOf(1), duration_ms: undefined }],
   ['a text for a number', { at, ...endOf(1), duration_ms: '1' }],
   ['a cost that is a text', { at, ...endOf(1), cost_usd: '1' }],
+  ['a negative cost', { at, ...endOf(1), cost_usd: -1 }],
+  ['a cost that prints with an exponent', { at, ...endOf(1), cost_usd: 1e21 }],
+  [
+    'a time that prints with an exponent',
+    { at, ...endOf(1), duration_ms: 1e24 }
+  ],
   ['a status of its own', { at, ...endOf(1), status: 'fine' }],
   ['no time', { ...spawnOf(1) }],
   ['a time that is none', { at, ...spawnOf(1), created_at: 'yesterday' }],

@@ -203,8 +203,9 @@ function isOfUnknownType(value: unknown): boolean {
 }
 
 const isText: Check = (value) => typeof value === 'string';
-const isNumber: Check = (value) => Number.isFinite(value);
-const isCount: Check = (value) => Number.isFinite(value) && Number(value) >= 0;
+/** Views print it, so it must print as digits. */
+const isCount: Check = (value) =>
+  typeof value === 'number' && value >= 0 && value <= Number.MAX_SAFE_INTEGER;
 const isId: Check = (value) =>
   typeof value === 'string' && /^[0-9a-f]{8}$/.test(value);
 
@@ -285,7 +286,7 @@ const fieldChecks: Record<JournalEvent['type'], Record<string, Check>> = {
     error: orNull(isText),
     whole_error: orAbsent(isJournalText),
     model: orNull(isText),
-    cost_usd: orNull(isNumber),
+    cost_usd: orNull(isCount),
     duration_ms: isCount,
     completed_at: isTime,
     files_changed: orAbsent(

@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import type {
   ApiTools,
   CliEngine,
-  EngineRequest
+  EngineRequest,
+  Reply
 } from '../../../plugin/plugin.ts';
 import { EngineFault, failureCodes } from '../failures.ts';
 import { guardEngine } from './guard-engine.ts';
@@ -135,6 +136,20 @@ test('a fault names the plugin, the member and the problem', () => {
   const read = () => engine.read?.({ text: '', finished: false }, {});
   expect(faultOf(read).failure.code).toBe('bad_output');
 });
+
+test.each([-0.5, 1e21])(
+  'a cost of %d is a fault, as no outcome or page could show it',
+  (costUsd) => {
+    const engine = guarded({ read: (reply: Reply) => ({ ...reply, costUsd }) });
+    const read = () => engine.read?.({ text: '', finished: true }, {});
+    expect(faultOf(read).failure).toEqual({
+      code: 'bad_output',
+      message: expect.stringContaining(
+        'read returned an invalid value: costUsd: '
+      )
+    });
+  }
+);
 
 test('a result with throwing members is a fault', () => {
   const engine = guarded({

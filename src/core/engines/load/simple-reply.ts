@@ -31,7 +31,7 @@ function isBasic(key: string, value: unknown): boolean {
       return typeof value === 'boolean';
     case 'costUsd':
     case 'cachedTokens':
-      return Number.isFinite(value);
+      return isCount(value);
     case 'failure':
     case 'usage':
     case 'usageScope':
@@ -44,4 +44,9 @@ function isBasic(key: string, value: unknown): boolean {
       // A plugin may keep its own members in a reply.
       return true;
   }
+}
+
+/** Any other number is left to the schema, which may refuse it. */
+function isCount(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0 && value < 1e9;
 }
