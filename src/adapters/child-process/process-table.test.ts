@@ -17,6 +17,7 @@ import { needing } from '../../../test/kit/workspaces/needs.ts';
 import { locate } from './locate.ts';
 import {
   hasProc,
+  markerIn,
   processEntry,
   processEnvironments,
   processTable,
@@ -24,6 +25,11 @@ import {
   thisProcess
 } from './process-table.ts';
 import { createProcesses } from './processes.ts';
+
+const endFirstThread = `
+import ctypes, threading, time
+threading.Thread(target=lambda: time.sleep(100)).start()
+ctypes.CDLL(None).pthread_exit(None)`;
 
 let folder: string;
 const started: ChildProcess[] = [];
@@ -66,6 +72,24 @@ describe.each([
     );
     expect(processEntry(zombie.pid, useProc)?.zombie).toBe(true);
     expect(processEntry(parent, useProc)?.zombie).toBe(false);
+  });
+
+  needing(
+    `${source} and python3`,
+    able && process.platform === 'linux' && locate('python3') !== undefined
+  )('knows that a process outlives its first thread', async () => {
+    const pid = start('python3', ['-c', endFirstThread], false, {
+      PATH: process.env.PATH ?? '',
+      TROUPE_AGENT_DIR: '/a/x'
+    });
+    await until('the end of the thread', () =>
+      /^\d+ \(.*\) Z /.test(read(`/proc/${pid}/stat`) ?? '')
+    );
+    expect(processEntry(pid, useProc)?.zombie).toBe(false);
+    if (useProc) {
+      const text = processEnvironments([pid], true).get(pid);
+      expect(markerIn(text)).toBe('/a/x');
+    }
   });
 
   testHere('reads entries of programs with unusual names', () => {

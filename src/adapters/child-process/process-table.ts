@@ -11,7 +11,10 @@ export interface ProcessEntry {
   parent: number;
   group: number;
   session: number;
-  /** Dead, but not yet reaped by its parent. */
+  /**
+   * Dead, but not yet reaped by its parent. A process whose first thread has
+   * ended lives as long as another one.
+   */
   zombie: boolean;
   /** A thread of the kernel, which has no environment. */
   kernel: boolean;
@@ -136,7 +139,7 @@ function procEntry(pid: number): ProcessEntry | undefined {
     parent: Number(fields[1]),
     group: Number(fields[2]),
     session: Number(fields[3]),
-    zombie: fields[0] === 'Z' || fields[0] === 'X',
+    zombie: /[ZX]/.test(fields[0] ?? '') && !(Number(fields[17]) > 1),
     kernel: (Number(fields[6]) & kernelFlag) !== 0,
     start: fields[19] ?? ''
   };
@@ -145,10 +148,18 @@ function procEntry(pid: number): ProcessEntry | undefined {
 function procEnvironments(pids: number[]): Map<number, string> {
   const environments = new Map<number, string>();
   for (const pid of pids) {
-    const text = read(`/proc/${pid}/environ`);
+    const own = read(`/proc/${pid}/environ`);
+    const text = own || (environmentOfThread(pid) ?? own);
     if (text !== undefined) environments.set(pid, text);
   }
   return environments;
+}
+
+/** That of the process cannot be read once its first thread has ended. */
+function environmentOfThread(pid: number): string | undefined {
+  const threads = unlessUnreadable(() => readdirSync(`/proc/${pid}/task`));
+  const other = threads?.find((thread) => thread !== String(pid));
+  return other && read(`/proc/${pid}/task/${other}/environ`);
 }
 
 /**
@@ -194,7 +205,8 @@ function parsePs(output: string): ProcessEntry[] {
       parent: Number(parent),
       group: Number(group),
       session: Number(group),
-      zombie: state.startsWith('Z'),
+      // `l` means several threads.
+      zombie: state.startsWith('Z') && !state.includes('l'),
       kernel: false,
       start: start.join('_')
     });
@@ -216,8 +228,12 @@ function namespace(): string {
  *   make a living process look dead
  */
 export function read(path: string): string | undefined {
+  return unlessUnreadable(() => readFileSync(path, 'utf8'));
+}
+
+function unlessUnreadable<Content>(reading: () => Content) {
   try {
-    return readFileSync(path, 'utf8');
+    return reading();
   } catch (error) {
     if (unreadable.includes(errnoOf(error) ?? '')) return undefined;
     throw error;
