@@ -23,6 +23,8 @@ interface AgentTree {
   nested: Set<string>;
   /** The supervisor, which still has to record the exit code, and its watchdogs. */
   spared: number[];
+  /** Of the supervisor, whose pid is its number, as is that of its group. */
+  session: number | undefined;
 }
 
 /**
@@ -64,7 +66,8 @@ export function findAgentTree(
     members: [],
     starting: new Set(),
     nested: new Set(),
-    spared
+    spared,
+    session
   };
   for (const entry of table) {
     if (!inside.has(entry.pid) || ours.has(entry.pid)) continue;

@@ -2,12 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import {
   afterAll,
   beforeAll,
   beforeEach,
   describe,
   expect,
+  onTestFinished,
   test
 } from 'vitest';
 import {
@@ -24,6 +26,7 @@ import {
   exitCodeOf,
   stopRequestOf
 } from '../../core/runs/run-files.ts';
+import { sizeOf } from '../../core/state/files/text-file.ts';
 import { killTree } from './kill-tree.ts';
 import { hasProc, processEntry, thisNamespace } from './process-table.ts';
 
@@ -125,6 +128,46 @@ describe('a process that an agent has left is ended', () => {
     expect(await killTree(whole(directory))).toEqual({ survivors: [] });
     expect(isThere(parent)).toBe(false);
     expect(stage.left()).toEqual([]);
+  });
+});
+
+describe('a process that starts another one and ends, again and again, is ended', () => {
+  const hop = 'trap "" TERM; echo >>"$1"; [ ! -e "$2" ] || sh "$0" "$1" "$2" &';
+
+  const startHopping = (rest: string) => {
+    const folder = mkdtempSync(join(base, 'hop-'));
+    const [script, hops, going] = ['hop', 'hops', 'going'].map((name) =>
+      join(folder, name)
+    ) as [string, string, string];
+    writeFileSync(script, hop);
+    writeFileSync(going, '');
+    onTestFinished(() => rmSync(going));
+    const run = start(
+      `sh '${script}' '${hops}' '${going}' >/dev/null 2>&1; ${rest}`
+    );
+    const isHopping = async () => {
+      const before = sizeOf(hops);
+      await delay(300);
+      return sizeOf(hops) > before;
+    };
+    return { run, isHopping };
+  };
+
+  test('with its agent', async () => {
+    const { run, isHopping } = startHopping('exec sleep 100');
+    await run.claimed();
+    expect(await isHopping()).toBe(true);
+    await killTree({ ...whole(run.directory), request });
+    expect(await isHopping()).toBe(false);
+    expect(stopRequestOf(run.directory)).toEqual({ type: 'stop', ...request });
+  });
+
+  test('when its agent has left it', async () => {
+    const { run, isHopping } = startHopping('exit');
+    await run.ended;
+    expect(await isHopping()).toBe(true);
+    await killTree({ ...whole(run.directory), justEnded: true });
+    expect(await isHopping()).toBe(false);
   });
 });
 

@@ -11,6 +11,7 @@ import {
 import { SharedTmux } from './agent-tmux.ts';
 import { findAgentTree, lookTwice, nextSnapshot } from './agent-tree.ts';
 import {
+  hasGroup,
   isStillThere,
   type ProcessEntry,
   processEntry,
@@ -26,6 +27,9 @@ interface KillTimes {
 }
 
 const defaultTimes: KillTimes = { graceMs: 3000, killMs: 1500, pollMs: 60 };
+
+/** Looks at a supervisor that has written the exit code, until it has ended. */
+const mostLooks = 5;
 
 /** A supervisor fills its claim within this time after creating it. */
 const claimMs = 500;
@@ -51,6 +55,7 @@ export async function killTree(
   const known = new Map<number, ProcessEntry>();
   const nested = new Map<string, Promise<StopReport>>();
   const sharedTmux = new SharedTmux(target.directory);
+  let group: number | undefined;
   const inspect = async (): Promise<Inspection> => {
     // Read before the snapshot, which then contains the claiming supervisor.
     const claim = claimHere(target, supervisor);
@@ -75,7 +80,10 @@ export async function killTree(
       (claim.supervisor ? tree.spared.length > 0 : !claim.never && isEarly);
     const isOver =
       !starting && !members.length && !(isEarly && tree.starting.size > 0);
-    return { members, isOver };
+    group ??= tree.session;
+    const inGroup = snapshot.entries.filter((one) => one.group === group);
+    const isOurs = inGroup.every((one) => members.includes(one));
+    return { members, isOver, hasOwnGroup: isOurs };
   };
   const look = () => lookTwice(inspect, ({ isOver }) => isOver, times.pollMs);
   const terminated = new Set<number>();
@@ -108,11 +116,19 @@ export async function killTree(
       record();
       for (const { pid } of seen.members) signal(pid, 'SIGKILL');
     }
+    if (group && seen.hasOwnGroup) signal(-group, 'SIGKILL');
     await delay(times.pollMs);
     seen = await look();
   }
   // Recorded even if no process was found, because the run may still start.
   record();
+  // A supervisor that has written the exit code is there for a moment longer.
+  for (let looks = 1; group && hasGroup(group); looks += 1) {
+    if (seen.hasOwnGroup) signal(-group, 'SIGKILL');
+    if (seen.hasOwnGroup || looks > mostLooks || isInGroup(group)) break;
+    await delay(times.pollMs);
+    seen = await inspect();
+  }
   const others = await Promise.all(nested.values());
   const left = seen.members.map((member) => member.pid);
   return { survivors: [...left, ...others.flatMap((one) => one.survivors)] };
@@ -122,6 +138,8 @@ interface Inspection {
   members: ProcessEntry[];
   /** No member is left, and no supervisor that may still start the agent. */
   isOver: boolean;
+  /** Whether all that was seen in the supervisor's group are members. */
+  hasOwnGroup: boolean;
 }
 
 /** Undefined for a run on another machine or in another namespace. */
@@ -146,6 +164,11 @@ function claimBy(supervisor: number | undefined): Claim | undefined {
     watchdogs: [],
     never: false
   };
+}
+
+/** Whether this process is in a group, as is the reaper of a supervisor. */
+function isInGroup(group: number): boolean {
+  return processEntry(process.pid)?.group === group;
 }
 
 /** Ends an agent that the stopped agent has started. */

@@ -65,6 +65,20 @@ export function isStillThere({
   return now !== undefined && !now.zombie && now.start === start;
 }
 
+/** Whether a process group exists; zombies count. */
+export function hasGroup(pid: number): boolean {
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch (error) {
+    return !(
+      error instanceof Error &&
+      'code' in error &&
+      error.code === 'ESRCH'
+    );
+  }
+}
+
 /**
  * The environments that processes were started with, where readable. That of a
  * process during its `execve` is empty for a moment.

@@ -4,6 +4,7 @@ import {
   setImmediate as nextTurn
 } from 'node:timers/promises';
 import {
+  hasGroup,
   hasProc,
   markerIn,
   processEntry,
@@ -181,17 +182,4 @@ let mostForks: number | undefined;
 function reuseAfter(): number {
   mostForks ??= Number(read('/proc/sys/kernel/pid_max') ?? 0) / 2;
   return mostForks;
-}
-
-function hasGroup(pid: number): boolean {
-  try {
-    process.kill(-pid, 0);
-    return true;
-  } catch (error) {
-    return !(
-      error instanceof Error &&
-      'code' in error &&
-      error.code === 'ESRCH'
-    );
-  }
 }
