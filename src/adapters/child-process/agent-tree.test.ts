@@ -150,6 +150,23 @@ describe('what an ended supervisor has left in its session', () => {
     expect(await treeOf(claimBy(supervisor))).toEqual(nothing);
   });
 
+  test('is its agent’s for ever, next to a process with its mark', async () => {
+    const unmarked = 'env -u TROUPE_AGENT_DIR sleep 100 &';
+    const other = stage.start(`${unmarked} sleep 100 &`, {
+      TROUPE_AGENT_DIR: directory
+    });
+    await until('its end', () => !processEntry(other.pid));
+    const both = await until('its leftovers', () => {
+      const found = processTable().filter((one) => one.session === other.pid);
+      const lines = [...processEnvironments(found.map(({ pid }) => pid))];
+      const named = lines.filter(([, text]) => text.includes(directory));
+      return found.length === 2 && named.length === 1 ? found : undefined;
+    });
+    for (const { pid } of both) stage.endLater(pid);
+    const { members } = await treeOf(claimBy(other));
+    expect(members.sort()).toEqual(both.map(({ pid }) => pid).sort());
+  });
+
   test('is of no interest on another machine', async () => {
     const claim = claimBy(supervisor, { place: 'elsewhere' });
     expect(await treeOf(claim, { justEnded: true })).toEqual(nothing);

@@ -48,17 +48,22 @@ export function findAgentTree(
   const spared = supervisor ? [supervisor.pid, ...watchdogs] : [];
   const ours = new Set([...spared, process.pid, 1]);
   const markers = snapshot.markersOf(youngerPids(table, claim));
-  const session =
-    supervisor?.pid ??
-    (target.justEnded ? orphanedSession(table, claim?.supervisor) : undefined);
+  const isMarked = ({ pid }: ProcessEntry) =>
+    markers.get(pid) === target.directory;
+  const leader = supervisor ?? endedLeader(table, claim?.supervisor);
+  // Later, its number may be that of another session, which has no mark.
+  const isOurs =
+    supervisor !== undefined ||
+    target.justEnded ||
+    table.some((entry) => entry.session === leader?.pid && isMarked(entry));
+  const session = isOurs ? leader?.pid : undefined;
   const inside = new Set<number>();
   for (const entry of table) {
     // What this process starts is no part of the session that it is in.
     if (ours.has(entry.pid)) continue;
     const familiar = known.get(entry.pid)?.start === entry.start;
     const sameSession = session !== undefined && entry.session === session;
-    const marked = markers.get(entry.pid) === target.directory;
-    if (familiar || sameSession || marked) inside.add(entry.pid);
+    if (familiar || sameSession || isMarked(entry)) inside.add(entry.pid);
   }
   if (supervisor) inside.add(supervisor.pid);
   addDescendants(table, inside, ours);
@@ -105,16 +110,16 @@ function find(
 }
 
 /**
- * The session of a supervisor that has ended. A session outlives its leader,
- * whose pid is not reused meanwhile.
+ * A supervisor that has ended. Its session may be there still: it outlives its
+ * leader, whose pid is not reused meanwhile.
  */
-function orphanedSession(
+function endedLeader(
   table: ProcessEntry[],
   supervisor: ProcessIdentity | undefined
-): number | undefined {
+): ProcessIdentity | undefined {
   if (supervisor?.place !== thisNamespace()) return undefined;
   const isReused = table.some((entry) => entry.pid === supervisor.pid);
-  return isReused ? undefined : supervisor.pid;
+  return isReused ? undefined : supervisor;
 }
 
 /** Any process can set a marker; an agent also has a live supervisor. */
