@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, utimesSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { createTempWorkspace } from '../../../test/kit/workspaces/temp-workspace.ts';
 import type { Ask } from './ask.ts';
@@ -78,6 +78,16 @@ test('no ask is held while the program may act on another answer', () => {
   expect(holdAll(directory, agentId, 60_000)).toBeUndefined();
   expect(isHeld(directory, second)).toBe(false);
   expect(hold()).toEqual([second]);
+});
+
+test('an answer that was given before the clock was set back keeps no ask from being held', () => {
+  const first = asked();
+  const second = asked();
+  decide(directory, first, allow);
+  mayDeliver(directory, first);
+  const later = new Date(Date.now() + 3_600_000);
+  utimesSync(askFile(directory, '1.taken'), later, later);
+  expect(holdAll(directory, agentId, 60_000)).toEqual([second]);
 });
 
 test('no bridge gives an answer while its ask is held, and any may afterwards', () => {

@@ -120,7 +120,8 @@ export function holdAll(
     existsSync(pathOf(directory, ask, 'call')) &&
     !existsSync(pathOf(directory, ask, 'taken'));
   if (asks.length === 0 || !asks.every(isReady)) return undefined;
-  if (Date.now() - lastTaken(directory) < pauseMs) return undefined;
+  const sinceTaken = Math.abs(Date.now() - lastTaken(directory));
+  if (sinceTaken < pauseMs) return undefined;
   for (const ask of asks) createOnce(pathOf(directory, ask, 'held'), '', false);
   const now = openAsksIn(directory, agentId);
   const isSame =
