@@ -48,6 +48,11 @@ export class RunJournal {
     return this.#journal.redact(text);
   }
 
+  /** The name of a client, as records and answers have it. */
+  nameOf(name: string): string {
+    return this.#journal.nameOf(name);
+  }
+
   /** @throws the system's error when the write fails */
   recordSpawn(record: RunRecord, prompt: string): void {
     this.#appendSpawn(record, prompt);

@@ -10,6 +10,7 @@ import { catchEngineFault } from '../../engines/failures.ts';
 import type { Prices } from '../../engines/price.ts';
 import { HostError } from '../../errors.ts';
 import type { CallerContext } from '../admission/caller-context.ts';
+import type { RunJournal } from '../end/run-journal.ts';
 import type { Processes } from '../ports.ts';
 import type { RunRecord } from '../run.ts';
 import type { RunStore } from '../run-store.ts';
@@ -29,6 +30,7 @@ export interface RecordDependencies {
   store: RunStore;
   processes: Processes;
   origin: CallerContext;
+  journal: Pick<RunJournal, 'nameOf'>;
   settings: SpawnSettings;
 }
 
@@ -47,7 +49,7 @@ export function newRecord(
   request: SpawnRequest,
   cwd: string,
   attempt: number,
-  { registry, settings, store, processes, origin }: RecordDependencies
+  { registry, settings, store, processes, origin, journal }: RecordDependencies
 ): RunRecord {
   const access =
     engine.kind === 'api'
@@ -86,7 +88,7 @@ export function newRecord(
     request_id: requestId,
     created_at: new Date().toISOString(),
     owner: processes.self,
-    ...(request.caller ? { caller: request.caller } : {}),
+    ...callerOf(request, journal),
     parent: origin.parent,
     depth: origin.depth + 1,
     continues: request.continues?.agentId ?? null,
@@ -101,6 +103,14 @@ export function newRecord(
         ? randomUUID()
         : null
   };
+}
+
+function callerOf(
+  { caller }: SpawnRequest,
+  journal: RecordDependencies['journal']
+): Pick<RunRecord, 'caller'> {
+  if (!caller) return {};
+  return { caller: { ...caller, client: journal.nameOf(caller.client) } };
 }
 
 function askOf({ ask, askTimeoutSeconds }: SpawnRequest) {

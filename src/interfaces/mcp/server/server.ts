@@ -163,13 +163,12 @@ async function callTool(
   transport: AnswerTransport
 ): Promise<CallToolResult> {
   const { life, session } = options;
-  const clientName = server.getClientVersion()?.name ?? '';
-  const client = clientName.slice(0, 200);
+  const client = server.getClientVersion()?.name ?? '';
   const callbacks: (() => void | Promise<void>)[] = [];
   const answer = await withAnySignal([extra.signal, life.ending], (signal) =>
     tool.call(input, {
       signal,
-      clientName,
+      clientName: client,
       caller: session ? { client, session: session.name } : { client },
       isThere: session?.isConnected ?? (() => false),
       toldAsks: options.toldAsks,

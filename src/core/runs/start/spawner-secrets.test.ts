@@ -1,0 +1,34 @@
+import { beforeEach, expect, test } from 'vitest';
+import {
+  createSpawnStage,
+  type SpawnStage
+} from '../../../../test/kit/workspaces/spawn-stage.ts';
+
+const token = `ghp_${'a1'.repeat(18)}`;
+const request = { engine: 'shell', prompt: 'echo done' };
+let stage: SpawnStage;
+
+beforeEach(async () => {
+  stage = await createSpawnStage();
+});
+
+function expectNoSecretIn(facts: unknown): void {
+  const all = JSON.stringify([facts, stage.files()]);
+  expect(all).toContain('[redacted]');
+  // Half of it would be enough for a reader.
+  expect(all).not.toContain(token.slice(0, 12));
+}
+
+test('the name of a client that spawns is redacted, and then cut', async () => {
+  const before = 'x'.repeat(180);
+  const client = `${before} ${token} ${'y'.repeat(300)}`;
+  const { record } = await stage.spawner.spawn({
+    ...request,
+    caller: { client, session: 'one' }
+  });
+  expect(record.caller?.session).toBe('one');
+  expect(record.caller?.client).toMatch(
+    new RegExp(`^${before} \\[redacted\\]( y*)?$`)
+  );
+  expectNoSecretIn(record);
+});
