@@ -19,6 +19,20 @@ function expectNoSecretIn(facts: unknown): void {
   expect(all).not.toContain(token.slice(0, 12));
 }
 
+test('the reason why an agent cannot start has no secret, whoever reads it', async () => {
+  const message = `Its settings name ${token}.`;
+  const failure = { code: 'not_installed', message } as const;
+  const { record, ...spawned } = await stage.spawner.spawn({
+    ...request,
+    failure
+  });
+  const error = 'Its settings name [redacted].';
+  const outcome = stage.store.outcomeOf(record.agent_id);
+  expect(outcome).toMatchObject({ status: 'failed', error });
+  expect(spawned).toMatchObject({ failure: { message: error } });
+  expectNoSecretIn(spawned);
+});
+
 test('the name of a client that spawns is redacted, and then cut', async () => {
   const before = 'x'.repeat(180);
   const client = `${before} ${token} ${'y'.repeat(300)}`;

@@ -89,7 +89,8 @@ export class Spawner {
         request.isolate || worktree
           ? await isolated(plain, request, this.#with)
           : plain;
-      const { stdin, failure } = this.#prepare(engine, record, request);
+      const { stdin, ...prepared } = this.#prepare(engine, record, request);
+      const failure = withoutSecrets(prepared.failure, this.#with.journal);
       const isAgents = !failure && admission.isAgents(record);
       const needsSlotNow = isAgents && !request.after?.length;
       if (!request.isCounted) admission.checkDisk();
@@ -264,4 +265,12 @@ export class Spawner {
       throw storageError(error, journal.path);
     }
   }
+}
+
+/** It may quote what a plugin threw, and is shown in many places. */
+function withoutSecrets(
+  failure: Failure | undefined,
+  journal: RunJournal
+): Failure | undefined {
+  return failure && { ...failure, message: journal.redact(failure.message) };
 }
