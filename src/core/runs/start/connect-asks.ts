@@ -1,11 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type {
-  Access,
-  CliEngine,
-  Engine,
-  EngineRequest
-} from '../../../plugin/plugin.ts';
+import type { Access, CliEngine, Engine } from '../../../plugin/plugin.ts';
 import { defaultAskSeconds } from '../../asks/ask.ts';
 import {
   askFile,
@@ -24,8 +19,7 @@ import { labelOf } from '../../engines/engine-registry.ts';
 import { HostError } from '../../errors.ts';
 import { writeNew } from '../../state/files/atomic-file.ts';
 import type { Program } from '../program.ts';
-import type { RunRecord } from '../run.ts';
-import type { Command } from '../spawn-request.ts';
+import type { Command, Waiting } from '../spawn-request.ts';
 import { canPark, parkable } from './parking-shell.ts';
 
 /** What runs that ask are started with. */
@@ -50,12 +44,11 @@ const slackSeconds = 60;
  */
 export function connectAsks(
   program: Program,
-  engine: Engine,
-  request: EngineRequest,
-  record: RunRecord,
+  waiting: Waiting,
   directory: string,
   parts: AskParts & { workspace: string }
 ): Program {
+  const { engine, request, record } = waiting;
   if (record.ask === undefined || !canConnect(engine)) return program;
   const { bridge, tools, rules, workspace, parkAfterSeconds } = parts;
   const seconds = record.ask_timeout_seconds ?? defaultAskSeconds;
@@ -72,9 +65,10 @@ export function connectAsks(
     rules,
     ...(isParkable ? { parkAfterSeconds } : {})
   };
-  // A start that the disk refused leaves some of these files.
-  for (const path of [askFolder(directory), join(directory, connectionName)])
-    rmSync(path, { recursive: true, force: true });
+  // A start that the disk refused, or whose server was killed, left some files.
+  if (waiting.isPutBack || waiting.isTakenOver)
+    for (const path of [askFolder(directory), join(directory, connectionName)])
+      rmSync(path, { recursive: true, force: true });
   createAskFolder(directory);
   writeNew(askFile(directory, askSettingsFile), JSON.stringify(settings));
   const server = {

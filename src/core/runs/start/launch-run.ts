@@ -99,7 +99,7 @@ export async function launchRun(
       agentId: record.agent_id,
       directory,
       ...(asks
-        ? connectAsks(program, engine, request, record, directory, {
+        ? connectAsks(program, waiting, directory, {
             ...asks,
             workspace
           })
