@@ -190,18 +190,28 @@ export async function isOver(
   processes: Pick<Processes, 'self' | 'liveness'>
 ): Promise<boolean> {
   const claim = claimOf(directory, record.owner.place);
-  if (!claim) return canNeverStart(directory);
+  if (!claim) {
+    const never = tryNeverStarts(directory);
+    if ('isClaimed' in never) return !never.isClaimed;
+    if (isRefused(never.problem, directory)) return false;
+    throw never.problem;
+  }
   // Unlike the age of the claim, a pause does not depend on any clock.
   if (!claim.supervisor && !claim.never) await delay(claimPauseMs);
   return isOverIn(liveStateOf(record, directory, processes));
 }
 
-function canNeverStart(directory: string): boolean {
+/**
+ * Like `claimNeverStarts`, but never throws.
+ * @returns the problem if that cannot be recorded, as on a full disk
+ */
+export function tryNeverStarts(
+  directory: string
+): { isClaimed: boolean } | { problem: unknown } {
   try {
-    return claimNeverStarts(directory);
+    return { isClaimed: !claimNeverStarts(directory) };
   } catch (problem) {
-    if (isRefused(problem, directory)) return false;
-    throw problem;
+    return { problem };
   }
 }
 

@@ -8,13 +8,8 @@ import {
 } from '../admission/slots.ts';
 import { isRefused } from '../damaged-run.ts';
 import { notPrepared, type RunRecord, type RunStatus } from '../run.ts';
-import {
-  claimNeverStarts,
-  claimOf,
-  requestStop,
-  wasClaimed
-} from '../run-files.ts';
-import { isHeritable } from '../run-state.ts';
+import { claimOf, requestStop, wasClaimed } from '../run-files.ts';
+import { isHeritable, tryNeverStarts } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
 import type { Waiting } from '../spawn-request.ts';
@@ -205,11 +200,13 @@ export class RunStarter {
     this.#diskPause.end();
     this.#chatsUntil = performance.now() + closingMs;
     const dropped = this.#queue.dropAll();
-    return dropped.flatMap(({ record, isTakenOver }) =>
-      !isTakenOver && neverStarts(this.#directoryOf(record))
-        ? [record.agent_id]
-        : []
-    );
+    return dropped.flatMap(({ record, isTakenOver }) => {
+      if (isTakenOver) return [];
+      const never = tryNeverStarts(this.#directoryOf(record));
+      // One that cannot be recorded as such ends with this process.
+      const isClaimed = 'isClaimed' in never && never.isClaimed;
+      return isClaimed ? [] : [record.agent_id];
+    });
   }
 
   drop(agentId: string): void {
@@ -321,15 +318,6 @@ export class RunStarter {
 
   #directoryOf(record: RunRecord): string {
     return this.#with.store.directoryOf(record.agent_id);
-  }
-}
-
-/** False if the run is claimed. On a full disk, it ends with this process. */
-function neverStarts(directory: string): boolean {
-  try {
-    return claimNeverStarts(directory);
-  } catch {
-    return true;
   }
 }
 
