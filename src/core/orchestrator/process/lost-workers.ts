@@ -65,10 +65,7 @@ export class LostWorkers {
     const open = store.ids().filter((id) => !over.has(id));
     const ids = new Set([...open, ...this.#seen.keys()]);
     const lost = [...ids].filter(
-      (id) =>
-        !store.find(id) &&
-        store.isGone(id) &&
-        this.#ages.of(id, 'gone') > missingMs
+      (id) => store.isGone(id) && this.#ages.of(id, 'gone') > missingMs
     );
     await Promise.all(lost.map((id) => this.end(id)));
   }
