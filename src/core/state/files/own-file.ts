@@ -1,7 +1,6 @@
 import {
   closeSync,
   constants,
-  fdatasyncSync,
   fstatSync,
   ftruncateSync,
   lstatSync,
@@ -53,18 +52,12 @@ export function overwriteStart(path: string, text: string): void {
 /**
  * Truncates and rewrites a state file in place, or creates it. Applies the
  * checks of `openToAppend`.
- * @param durable whether to wait until the data is on the disk
  */
-export function overwriteFile(
-  path: string,
-  text: string,
-  durable = false
-): void {
+export function overwriteFile(path: string, text: string): void {
   withOwn(path, O_WRONLY | O_CREAT, (descriptor) => {
     // O_TRUNC would truncate the file before it is checked.
     ftruncateSync(descriptor);
     writeAll(descriptor, text);
-    if (durable) fdatasyncSync(descriptor);
   });
 }
 
