@@ -144,15 +144,29 @@ test('an answer that the journal refused reaches the agent, and is journalled on
   expect(journalled).toEqual(['asked', 'answered']);
 });
 
-test('a run whose asks the journal refused ends with its asks refused', () => {
-  const ask = asked();
+test('a run whose asks the journal refused ends with all its asks refused', () => {
+  const all = [asked(), asked()];
   refusal = fullDisk;
   expect(() => asks.close(record)).toThrow(fullDisk);
-  expect(answerTo(directory, ask)).toMatchObject({
-    decision: 'deny',
-    by: 'run_ended'
-  });
+  for (const ask of all)
+    expect(answerTo(directory, ask)).toMatchObject({
+      decision: 'deny',
+      by: 'run_ended'
+    });
   refusal = undefined;
   asks.close(record);
-  expect(journalled).toEqual(['asked', 'answered']);
+  expect(journalled).toEqual(['asked', 'answered', 'asked', 'answered']);
+});
+
+test('asks whose time is over are refused, also after one that the journal refused', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const all = [asked(), asked()];
+  refusal = fullDisk;
+  for (let second = 0; second < 67; second += 1) {
+    vi.advanceTimersByTime(1000);
+    expect(() => asks.attend(record)).toThrow(fullDisk);
+  }
+  for (const ask of all)
+    expect(answerTo(directory, ask)).toMatchObject({ by: 'timeout' });
 });

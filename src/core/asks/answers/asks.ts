@@ -102,7 +102,7 @@ export class Asks {
   attend(record: RunRecord): void {
     if (record.ask === undefined) return;
     const directory = this.#with.store.directoryOf(record.agent_id);
-    for (const { ask, answer } of this.#read(record)) {
+    forEach(this.#read(record), ({ ask, answer }) => {
       const by = answer
         ? undefined
         : this.#isGone(ask, record, directory)
@@ -112,7 +112,7 @@ export class Asks {
             : undefined;
       if (by) endUnanswered(directory, ask, by);
       this.#note(directory, ask, answer ?? answerTo(directory, ask));
-    }
+    });
   }
 
   /** By a clock that nobody sets, as its bridge measures the time. */
@@ -138,11 +138,11 @@ export class Asks {
     if (record.ask === undefined) return;
     const { agent_id: id } = record;
     const directory = this.#with.store.directoryOf(id);
-    for (const ask of asksIn(directory, id)) {
+    this.#known.delete(id);
+    forEach(asksIn(directory, id), (ask) => {
       endUnanswered(directory, ask, 'run_ended');
       this.#note(directory, ask, answerTo(directory, ask));
-    }
-    this.#known.delete(id);
+    });
   }
 
   /**
@@ -237,6 +237,18 @@ export class Asks {
       }
     this.#noted.add(mark);
   }
+}
+
+/** The journal may refuse one, and the others must not wait for that. */
+function forEach<One>(all: One[], work: (one: One) => void): void {
+  const problems: unknown[] = [];
+  for (const one of all)
+    try {
+      work(one);
+    } catch (problem) {
+      problems.push(problem);
+    }
+  if (problems.length > 0) throw problems[0];
 }
 
 function endUnanswered(
