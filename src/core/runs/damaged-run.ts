@@ -40,14 +40,22 @@ export class NotClaimed extends Error {
 
 /**
  * True when the record takes no files: its disk is full or read-only, or a
- * directory may not be written.
- * @param directory the folder in the record that was written to
+ * directory may not be written. Also true of another disk that is full, which
+ * will have room again, and not of a workspace that is read-only.
+ * @param directory the record, or the folder in it that was written to
  */
 export function isRefused(problem: unknown, directory: string): boolean {
-  if (problem instanceof NotClaimed || isFull(problem)) return true;
-  const path = String(Reflect.get(Object(problem), 'path'));
-  const isDenied = ['EACCES', 'EPERM'].includes(errnoOf(problem) ?? '');
-  return isDenied && path.startsWith(directory);
+  const path: unknown = Reflect.get(Object(problem), 'path');
+  const isHere = typeof path === 'string' && path.startsWith(directory);
+  switch (errnoOf(problem)) {
+    case 'EACCES':
+    case 'EPERM':
+      return isHere;
+    case 'EROFS':
+      return isHere || path === undefined;
+    default:
+      return problem instanceof NotClaimed || isFull(problem);
+  }
 }
 
 /**

@@ -113,7 +113,7 @@ export async function launchRun(
     }).ended;
     return wasClaimed ? undefined : new NotClaimed();
   } catch (error) {
-    if (isRefused(error, directory)) return error;
+    if (isRefused(error, dependencies.store.root)) return error;
     const isFault = error instanceof EngineFault;
     notLaunched(directory, error, isFault ? notPrepared : undefined);
     return undefined;

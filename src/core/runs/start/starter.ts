@@ -100,7 +100,7 @@ export class RunStarter {
       if (waiting) this.add(waiting);
     } catch (problem) {
       // The next look tries again.
-      if (!isRefused(problem, this.#directoryOf(record))) throw problem;
+      if (!isRefused(problem, this.#with.store.root)) throw problem;
     }
   }
 
@@ -232,7 +232,8 @@ export class RunStarter {
         this.#unlaunched.delete(id);
         const directory = this.#directoryOf(record);
         const isOfDisk =
-          isRefused(error, directory) || this.#diskPause.isRefused();
+          isRefused(error, this.#with.store.root) ||
+          this.#diskPause.isRefused();
         if (isOfDisk && !this.#closed) return this.#putBack(waiting, error);
         // Another server takes it over.
         if (this.#closed && isHeritable(record)) return;
