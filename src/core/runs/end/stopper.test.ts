@@ -239,3 +239,20 @@ test('an agent that has exited keeps its end before that is recorded', async () 
   expect(stopped).toEqual([]);
   expect((await stage.tracker.run(id))?.outcome?.status).toBe('completed');
 });
+
+test.each([
+  ['ENOSPC', 'storage_full'],
+  ['EACCES', 'storage_unwritable']
+])(
+  'a cancel that the disk refuses (%s) says so, and can be repeated',
+  async (errno, code) => {
+    await atWork();
+    const { id } = await spawned('shell', 'touch ran');
+    justBefore('link', `${id}/claim`, () => {
+      throw Object.assign(new Error(errno), { code: errno });
+    });
+    await expect(cancel(id)).rejects.toMatchObject({ code });
+    expect((await cancel(id))?.outcome?.status).toBe('canceled');
+    expect(stage.hasRun('ran')).toBe(false);
+  }
+);

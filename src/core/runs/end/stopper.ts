@@ -1,13 +1,8 @@
+import { storageError } from '../../errors.ts';
 import type { OwnRuns, Processes } from '../ports.ts';
 import type { Run, RunRecord } from '../run.ts';
-import {
-  claimNeverStarts,
-  endedWith,
-  hasExited,
-  requestStop,
-  wasClaimed
-} from '../run-files.ts';
-import { isUnseen } from '../run-state.ts';
+import { endedWith, hasExited, requestStop, wasClaimed } from '../run-files.ts';
+import { isUnseen, tryNeverStarts } from '../run-state.ts';
 import type { RunStore } from '../run-store.ts';
 import { giveUp } from '../sign-of-life.ts';
 import type { CancelWords, RunJournal } from './run-journal.ts';
@@ -58,7 +53,17 @@ function inFull({ reason, who }: CancelWords): string | undefined {
   return reason === undefined ? who : `${reason} (${who})`;
 }
 
-/** Ends a run for the given reason and finalizes it. */
+const unclaimedHints = {
+  full: 'Free some space and call again; the agent has not started.',
+  unwritable:
+    'Check its owner and permissions, and call again; the agent has not started.'
+};
+
+/**
+ * Ends a run for the given reason and finalizes it.
+ * @throws HostError `storage_full` or `storage_unwritable` if it has not
+ *   started, and that it never does cannot be recorded
+ */
 export async function end(
   record: RunRecord,
   why: 'canceled' | 'disconnect',
@@ -72,7 +77,10 @@ export async function end(
   const request = { why, reason };
   if (!wasClaimed(directory)) {
     requestStop(directory, request);
-    if (claimNeverStarts(directory)) {
+    const never = tryNeverStarts(directory);
+    if ('problem' in never)
+      throw storageError(never.problem, directory, unclaimedHints);
+    if (!never.isClaimed) {
       starter.drop(id);
       return tracker.look(id);
     }
