@@ -23,7 +23,12 @@ import {
 } from '../program.ts';
 import { notPrepared, type RunRecord } from '../run.ts';
 import type { RunEvents } from '../run-events.ts';
-import { claimNeverStarts, noteLaunched } from '../run-files.ts';
+import {
+  claimNeverStarts,
+  hasExited,
+  noteLaunched,
+  wasClaimed
+} from '../run-files.ts';
 import type { RunStore } from '../run-store.ts';
 import { turnsBefore } from '../sessions/session-turns.ts';
 import type { Waiting } from '../spawn-request.ts';
@@ -95,7 +100,7 @@ export async function launchRun(
     noteLaunched(directory, engine.name);
     events.runStarted(record);
     const program = programOf(engine, request, record, directory, dependencies);
-    const wasClaimed = await processes.launch({
+    const couldClaim = await processes.launch({
       agentId: record.agent_id,
       directory,
       ...(asks
@@ -111,7 +116,10 @@ export async function launchRun(
       askSeconds: record.ask ? (record.ask_timeout_seconds ?? 0) : 0,
       stopWithUs: record.on_disconnect === 'stop'
     }).ended;
-    return wasClaimed ? undefined : new NotClaimed();
+    if (!couldClaim) return new NotClaimed();
+    if (!wasClaimed(directory) && !hasExited(directory))
+      throw new Error('its supervisor was killed before it began');
+    return undefined;
   } catch (error) {
     if (isRefused(error, dependencies.store.root)) return error;
     const isFault = error instanceof EngineFault;
