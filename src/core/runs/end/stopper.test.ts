@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -256,3 +256,18 @@ test.each([
     expect(stage.hasRun('ran')).toBe(false);
   }
 );
+
+test('an agent is ended before a cancel reports that one that it spawned is not', async () => {
+  const pidFile = join(stage.workspace.path, 'pid');
+  const stubborn = `trap '' TERM; echo $$ >pid; while :; do sleep 0.1; done`;
+  const { id } = await spawned('shell', stubborn);
+  const { self: owner } = stage.processes;
+  const child = { agent_id: 'cccccccc', parent: id, owner };
+  stage.store.create(recordWith(child), 'x', 'x');
+  await until('its agent', () => existsSync(pidFile));
+  justBefore('link', 'cccccccc/claim', () => {
+    throw Object.assign(new Error('refused'), { code: 'ENOSPC' });
+  });
+  await expect(cancel(id)).rejects.toMatchObject({ code: 'storage_full' });
+  expect(hasExited(folder(id))).toBe(true);
+});

@@ -87,7 +87,7 @@ export async function end(
   }
   const children = () => endChildren(id, dependencies);
   const { place } = record.owner;
-  await Promise.all([
+  await allOf([
     processes.stop({ directory, place, withNested: true, request }),
     children()
   ]);
@@ -112,9 +112,15 @@ async function endChildren(
     .filter((record) => record?.parent === parentId)
     .filter((record) => record !== undefined);
   const reason = endedWith(parentId);
-  await Promise.all(
+  await allOf(
     children.map((child) => end(child, 'canceled', reason, dependencies))
   );
+}
+
+/** A command that fails ends at once, so nothing may still be at work. */
+async function allOf(works: Promise<unknown>[]): Promise<void> {
+  await Promise.allSettled(works);
+  await Promise.all(works);
 }
 
 /** Waits up to 0.5 s for the exit code that the supervisor writes last. */
