@@ -27,7 +27,7 @@ let problems: string[];
 
 beforeEach(() => {
   watchFiles();
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   directory = mkdtempSync(join(tmpdir(), 'troupe-pause-'));
   rooms = 0;
   problems = [];
@@ -103,6 +103,16 @@ test('pauses grow until an agent could start, and are reported once', () => {
   vi.advanceTimersByTime(200);
   expect(rooms).toBe(3);
   expect(problems).toHaveLength(2);
+});
+
+test('a disk that is full again later is reported again, and tried soon', () => {
+  // An agent that could start meanwhile may be at work for hours.
+  for (const count of [1, 2]) {
+    pause.begin(full);
+    vi.advanceTimersByTime(200);
+    expect([rooms, problems.length]).toEqual([count, count]);
+    vi.advanceTimersByTime(60_001);
+  }
 });
 
 test('no pause begins after the end, and the last one is over', () => {

@@ -10,6 +10,8 @@ import { isRefused } from '../damaged-run.ts';
 /** The first pause before the disk is tried; each one after it is doubled. */
 const firstMs = 200;
 const longestMs = 5000;
+/** A pause that begins later than this after another one is a new problem. */
+const sameMs = 60_000;
 
 /** An agent needs some room for its output, too. */
 const triedBytes = 64 * 1024;
@@ -30,6 +32,8 @@ export class DiskPause {
   readonly #with: DiskPauseDependencies;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = firstMs;
+  /** When the last pause was over. */
+  #overAt = Number.NEGATIVE_INFINITY;
   #isEnded = false;
 
   constructor(dependencies: DiskPauseDependencies) {
@@ -45,6 +49,7 @@ export class DiskPause {
   begin(problem: unknown): void {
     if (this.#timer || this.#isEnded) return;
     const { directory, onProblem } = this.#with;
+    if (performance.now() - this.#overAt > sameMs) this.reset();
     // A pause that follows another one is part of the same problem.
     if (this.#pauseMs === firstMs)
       onProblem(
@@ -85,6 +90,7 @@ export class DiskPause {
     this.#timer = setTimeout(() => {
       if (this.isRefused()) return this.#schedule();
       this.#timer = undefined;
+      this.#overAt = performance.now();
       this.#with.onRoom();
     }, this.#pauseMs).unref();
     this.#pauseMs = Math.min(2 * this.#pauseMs, longestMs);
