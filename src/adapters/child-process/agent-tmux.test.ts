@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync
 } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
@@ -104,6 +105,26 @@ testTmuxProc(
     await until('its end', () => !isOwnTmuxInUse(directory));
     await end();
     expect(existsSync(place)).toBe(false);
+  }
+);
+
+test.skipIf(isWindows).each([
+  ['could not claim it', '.', false],
+  ['was not started', 'missing', undefined]
+])(
+  'an agent whose supervisor %s leaves no directory',
+  async (_, cwd, result) => {
+    const { TMUX_TMPDIR: place = '' } = ownTmux(request(), shared);
+    mkdirSync(directory, { recursive: true });
+    writeFileSync(join(directory, 'stdin'), '');
+    symlinkSync('missing', join(directory, 'claim'));
+    const { ended } = createProcesses('dist').launch({
+      ...{ ...request(), agentId: 'aaaaaaaa', cwd: join(shared, cwd) },
+      ...{ command: '/bin/true', args: [], stopWithUs: false },
+      ...{ timeoutSeconds: 9, idleTimeoutSeconds: 0, outputLimitBytes: 0 }
+    });
+    expect(await ended.catch(() => undefined)).toBe(result);
+    await until('its end', () => !existsSync(place));
   }
 );
 

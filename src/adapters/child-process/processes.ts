@@ -59,8 +59,12 @@ export function createProcesses(programs: string): Processes {
       const { ended, pid, stdin } = supervise(request, programs);
       if (stdin instanceof Socket)
         host?.take({ directory, outputLimitBytes }, stdin);
-      const forget = () => void supervisors.delete(directory);
-      const over = ended.then(forget, forget);
+      const forget = (hasBegun: boolean) => {
+        supervisors.delete(directory);
+        // No `stop` has to follow a start that was refused.
+        if (!hasBegun) removeOwnTmux(directory);
+      };
+      const over = ended.then(forget, () => forget(false));
       if (pid !== undefined) supervisors.set(directory, { pid, over });
       return { ended };
     },
