@@ -205,3 +205,39 @@ test('an end is published once, when it is in the journal and its mark is gone',
   expect(stage.log.journalText().match(/"type":"finished"/g)).toHaveLength(1);
   expect(stage.problems).toEqual([]);
 });
+
+test('an end that found no room in the journal is published once it is there', async () => {
+  const store = new RunStore(stage.state);
+  const record = await unjournalled(store);
+  const dependencies = stage.dependenciesOf(store);
+  const seen: string[] = [];
+  dependencies.events.onRunEnded(({ outcome }) => {
+    expect(stage.log.journalText()).toContain('"type":"finished"');
+    seen.push(outcome.status);
+  });
+  const { changeTracker } = dependencies;
+  const leave = changeTracker.leave.bind(changeTracker);
+  const isFirst: boolean[] = [];
+  changeTracker.leave = (...call) => {
+    isFirst.push(call[1]);
+    return leave(...call);
+  };
+  const outcome = writtenOutcome(store, record.agent_id);
+  await completeEnd(record, outcome, dependencies);
+  await completeEnd(record, outcome, dependencies);
+  expect(seen).toEqual(['completed']);
+  expect(isFirst).toEqual([true, false]);
+});
+
+test('an end whose process was killed before the journal is not published', async () => {
+  const store = new RunStore(stage.state);
+  const record = await unjournalled(store);
+  const dependencies = stage.dependenciesOf(store);
+  const seen: string[] = [];
+  dependencies.events.onRunEnded(({ outcome }) => seen.push(outcome.status));
+  const outcome = writtenOutcome(store, record.agent_id);
+  const settled_by = { ...stage.processes.self, start: '1' };
+  await completeEnd(record, { ...outcome, settled_by }, dependencies);
+  expect(stage.log.journalText()).toContain('"type":"finished"');
+  expect(seen).toEqual([]);
+});

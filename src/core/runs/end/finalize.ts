@@ -59,8 +59,9 @@ export async function finalize(
 
 /**
  * Completes an end that was recorded, but not its follow-up: journals the end
- * if its process was killed before that, settles the worktree, and removes the
- * open mark.
+ * if its process was killed before that or the disk was full, settles the
+ * worktree, and removes the open mark. An end that the disk kept out of the
+ * journal is published now, because its process lives and could not do so.
  * Only for outcomes of which `isBeingFinalized` is false.
  */
 export async function completeEnd(
@@ -68,18 +69,23 @@ export async function completeEnd(
   outcome: Outcome,
   dependencies: FinalizeDependencies
 ): Promise<void> {
-  const { store, journal, changeTracker, processes } = dependencies;
+  const { store, journal, changeTracker, events, processes } = dependencies;
   const { agent_id: id } = record;
+  const { settled_by: author } = outcome;
   const isJournalled = await journal.isEndRecorded(id);
+  let isDelayed = false;
   // A lock in a folder that was cleaned away would create it again.
   if (!isJournalled && store.isOpen(id)) {
     const lock = join(store.directoryOf(id), 'end.lock');
     await whileLocked(lock, processes, async () => {
-      if (!(await journal.isEndRecorded(id)))
-        await journalEnd(record, outcome, dependencies);
+      if (await journal.isEndRecorded(id)) return;
+      await journalEnd(record, outcome, dependencies);
+      isDelayed = author ? processes.liveness(author) === 'alive' : false;
     });
   }
-  if (await changeTracker.leave(record, false)) store.close(id);
+  const isOurs = author !== undefined && isSameProcess(author, processes.self);
+  if (await changeTracker.leave(record, isDelayed && isOurs)) store.close(id);
+  if (isDelayed) events.runEnded({ record, outcome });
 }
 
 /**
