@@ -122,6 +122,23 @@ export function storageError(
       );
 }
 
+/** The error for a disk that took no file of an action; undefined for others. */
+export function diskError(error: unknown, action: string) {
+  const code = errnoOf(error) ?? '';
+  if (['ENOSPC', 'EDQUOT'].includes(code))
+    return new HostError(
+      'storage_full',
+      `The disk was full when ${action} had to write (${messageOf(error)}).`,
+      'Free some space and call again; running agents continue.'
+    );
+  if (code !== 'EROFS') return undefined;
+  return new HostError(
+    'storage_unwritable',
+    `The disk was read-only when ${action} had to write (${messageOf(error)}).`,
+    'Mount it writable and call again; running agents continue.'
+  );
+}
+
 /** The exhausted resource, by errno name. */
 const exhaustions: Record<string, string> = {
   EMFILE: 'This server may open no more files',

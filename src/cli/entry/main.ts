@@ -1,5 +1,5 @@
 import { isStray } from '../../core/engines/load/plugin-isolation.ts';
-import { HostError } from '../../core/errors.ts';
+import { diskError, HostError } from '../../core/errors.ts';
 import { visibleJson } from '../../core/text.ts';
 import { describeError, exitCodes } from '../commands/command-options.ts';
 import { createCouncil } from '../commands/serve/server-commands.ts';
@@ -28,7 +28,7 @@ async function main(): Promise<unknown> {
 
 main().catch(async (error: unknown) => {
   if (isHelp(error)) return exitWith(exitCodes.done);
-  await reportError(error);
+  await reportError(diskError(error, `troupe ${command}`) ?? error);
   return exitWith(exitCodes.error);
 });
 

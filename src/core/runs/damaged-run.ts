@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
 
@@ -60,20 +60,39 @@ export function isRefused(problem: unknown, directory: string): boolean {
 
 /**
  * The error for a run whose end cannot be recorded.
- * @param problem the error of the write; undefined if another process wrote
+ * @param directory the agent's folder
+ * @param problem the error of the write, if this process wrote
  */
-export function unwritten(agentId: string, problem?: unknown): HostError {
-  return problem === undefined || isFull(problem)
-    ? new HostError(
-        'storage_full',
-        `Agent ${agentId} has ended, but its result cannot be recorded.`,
-        'Free space on the disk that holds ~/.troupe and ask again; its output is kept.'
-      )
-    : new HostError(
-        'storage_unwritable',
-        `Agent ${agentId} has ended, but its result cannot be recorded: ${messageOf(problem)}.`,
-        'Repair its folder in the record and ask again; its output is kept.'
-      );
+export function unwritten(
+  agentId: string,
+  directory: string,
+  problem: unknown = refusalOf(directory)
+): HostError {
+  const what = `Agent ${agentId} has ended, but its result cannot be recorded`;
+  const code = errnoOf(problem);
+  if (problem === undefined || code === 'ENOSPC' || code === 'EDQUOT')
+    return new HostError(
+      'storage_full',
+      `${what}.`,
+      'Free space on the disk that holds ~/.troupe and ask again; its output is kept.'
+    );
+  return new HostError(
+    'storage_unwritable',
+    `${what}: ${messageOf(problem)}.`,
+    code === 'EROFS'
+      ? 'Mount the disk that holds ~/.troupe writable and ask again; its output is kept.'
+      : 'Repair its folder in the record and ask again; its output is kept.'
+  );
+}
+
+/** Why a directory may not be written, if it may not; on a full disk it may. */
+function refusalOf(directory: string): unknown {
+  try {
+    accessSync(directory, constants.W_OK);
+    return undefined;
+  } catch (problem) {
+    return problem;
+  }
 }
 
 /** After a folder is removed, the agent's server ends it within this time. */

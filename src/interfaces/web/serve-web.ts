@@ -7,7 +7,7 @@ import {
 } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { join } from 'node:path';
-import { errnoOf, HostError } from '../../core/errors.ts';
+import { diskError, errnoOf, HostError } from '../../core/errors.ts';
 import { withTimeout } from '../../core/timing.ts';
 import type { Host } from '../../host/host.ts';
 import { logProblem } from '../../host/log.ts';
@@ -133,8 +133,10 @@ class WebDoor {
       if (refused) sendFault(response, refused);
     } catch (error) {
       if (response.destroyed || request.socket.destroyed) return;
-      if (error instanceof HostError && !response.headersSent)
-        return sendFault(response, faultOf(error));
+      const known =
+        error instanceof HostError ? error : diskError(error, 'the page');
+      if (known && !response.headersSent)
+        return sendFault(response, faultOf(known));
       logProblem(error);
       if (response.headersSent) response.destroy();
       else sendFault(response, internal);

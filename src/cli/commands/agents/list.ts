@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { withAsking } from '../../../answers/asks.ts';
 import { secondsSince } from '../../../answers/format-run.ts';
-import { unlessCorrupt } from '../../../core/runs/damaged-run.ts';
+import { HostError } from '../../../core/errors.ts';
 import type { Run } from '../../../core/runs/run.ts';
 import type { Host } from '../../../host/host.ts';
 import {
@@ -95,9 +95,11 @@ async function endedLast(
   const ids = host.recent(limit, over);
   const runs: Run[] = [];
   for (const id of ids.reverse()) {
-    const run = await unlessCorrupt(host.tracker.run(id), ({ message, hint }) =>
-      report(`${message} ${hint}`)
-    );
+    // One that is damaged, or has no room for its end, hides no other.
+    const run = await host.tracker.run(id).catch((error: unknown) => {
+      if (!(error instanceof HostError)) throw error;
+      report(`${error.message} ${error.hint}`);
+    });
     if (run?.outcome) runs.push(run);
   }
   return runs;

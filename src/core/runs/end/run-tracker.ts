@@ -86,7 +86,7 @@ export class RunTracker {
     if (outcome) return { record, status: outcome.status, outcome };
     if (isUnjudged) return unjudgedRun(record, store);
     if (store.hasOutcome(agentId)) throw corruptRun(pathOf('outcome.json'));
-    throw unwritten(agentId, this.#problems.get(agentId));
+    throw unwritten(agentId, pathOf('.'), this.#problems.get(agentId));
   }
 
   /** Resolves once an ended agent has its page in the workspace. */

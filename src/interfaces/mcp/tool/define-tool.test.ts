@@ -107,6 +107,31 @@ test('a HostError becomes an error answer with its code and hint', async () => {
 });
 
 test.each([
+  ['ENOSPC', 'storage_full', 'full', 'Free some space'],
+  ['EDQUOT', 'storage_full', 'full', 'Free some space'],
+  ['EROFS', 'storage_unwritable', 'read-only', 'Mount it writable']
+])(
+  'a disk that refuses files (%s) is no bug',
+  async (code, error_code, how, next) => {
+    const stderr = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    const refusal = Object.assign(new Error(`${code}: open 'x'`), { code });
+    const answer = await toolThat(() => Promise.reject(refusal)).call(
+      { name: 'x' },
+      context
+    );
+    expect(answer).toMatchObject({
+      isError: true,
+      structuredContent: {
+        error_code,
+        error: `The disk was ${how} when greet had to write (${code}: open 'x').`,
+        hint: `${next} and call again; running agents continue.`
+      }
+    });
+    expect(stderr).not.toHaveBeenCalled();
+  }
+);
+
+test.each([
   ['an error', () => new TypeError('a secret inside')],
   ['a text', () => 'a secret inside'],
   ['nothing', () => undefined]

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import {
-  errnoOf,
+  diskError,
   HostError,
   type HostErrorCode,
   limitError
@@ -208,7 +208,7 @@ export function errorAnswer(
     quoted
   } = error instanceof HostError
     ? error
-    : (limitError(error) ?? unexpected(error, tool));
+    : (limitError(error) ?? diskError(error, tool) ?? unexpected(error, tool));
   const hint = hints[code] ?? defaultHint;
   return {
     ...answer({ error_code: code, error: message, hint, ...quoted }, textOf),
@@ -216,14 +216,8 @@ export function errorAnswer(
   };
 }
 
-/** Logs the error, except a full disk, which is not a bug. */
+/** Logs the error. */
 function unexpected(error: unknown, tool: string): HostError {
-  if (['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? ''))
-    return new HostError(
-      'storage_full',
-      `The disk was full when ${tool} had to write.`,
-      'Free some space and call again; running agents continue.'
-    );
   log(
     `${tool} failed unexpectedly: ${error instanceof Error ? error.stack : String(error)}`
   );
