@@ -1,11 +1,12 @@
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import {
   remove,
   temporaryName,
   writeNew
 } from '../../state/files/atomic-file.ts';
-import { isRefused } from '../damaged-run.ts';
+import { isFull, isRefused } from '../damaged-run.ts';
+import type { RunRecord } from '../run.ts';
 
 /** The first pause before the disk is tried; each one after it is doubled. */
 const firstMs = 200;
@@ -45,10 +46,13 @@ export class DiskPause {
     return this.#timer !== undefined;
   }
 
-  /** Begins a pause, unless there is one. */
-  begin(problem: unknown): void {
+  /**
+   * Begins a pause, unless there is one.
+   * @param directory where a file was refused, if not in the record
+   */
+  begin(problem: unknown, directory = this.#with.directory): void {
     if (this.#timer || this.#isEnded) return;
-    const { directory, onProblem } = this.#with;
+    const { onProblem } = this.#with;
     if (performance.now() - this.#overAt > sameMs) this.reset();
     // A pause that follows another one is part of the same problem.
     if (this.#pauseMs === firstMs)
@@ -75,15 +79,8 @@ export class DiskPause {
   /** Whether the disk takes no file now. */
   isRefused(): boolean {
     const { directory } = this.#with;
-    const path = temporaryName(join(directory, 'room'));
-    try {
-      writeNew(path, Buffer.alloc(triedBytes));
-      return false;
-    } catch (problem) {
-      return isRefused(problem, directory);
-    } finally {
-      discard(path);
-    }
+    const problem = refusalIn(directory);
+    return problem !== undefined && isRefused(problem, directory);
   }
 
   #schedule(): void {
@@ -94,6 +91,25 @@ export class DiskPause {
       this.#with.onRoom();
     }, this.#pauseMs).unref();
     this.#pauseMs = Math.min(2 * this.#pauseMs, longestMs);
+  }
+}
+
+/** The folder of a run's worktree, if its disk is full or read-only. */
+export function fullTreesOf({ worktree }: RunRecord): string | undefined {
+  const trees = worktree && dirname(worktree.path);
+  return trees !== undefined && isFull(refusalIn(trees)) ? trees : undefined;
+}
+
+/** The error of a file that is written into a directory on trial. */
+function refusalIn(directory: string): unknown {
+  const path = temporaryName(join(directory, 'room'));
+  try {
+    writeNew(path, Buffer.alloc(triedBytes));
+    return undefined;
+  } catch (problem) {
+    return problem;
+  } finally {
+    discard(path);
   }
 }
 

@@ -14,7 +14,7 @@ import type { RunStore } from '../run-store.ts';
 import { withChat } from '../sessions/create-chat.ts';
 import type { Waiting } from '../spawn-request.ts';
 import { noteReady, whileStarting } from '../start-marks.ts';
-import { DiskPause } from './disk-pause.ts';
+import { DiskPause, fullTreesOf } from './disk-pause.ts';
 import {
   type LaunchDependencies,
   launchRun,
@@ -231,10 +231,14 @@ export class RunStarter {
       (error: unknown) => {
         this.#unlaunched.delete(id);
         const directory = this.#directoryOf(record);
+        // Git does not name the error of the system.
+        const trees = fullTreesOf(record);
         const isOfDisk =
           isRefused(error, this.#with.store.root) ||
+          trees ||
           this.#diskPause.isRefused();
-        if (isOfDisk && !this.#closed) return this.#putBack(waiting, error);
+        if (isOfDisk && !this.#closed)
+          return this.#putBack(waiting, error, trees);
         // Another server takes it over.
         if (this.#closed && isHeritable(record)) return;
         if (this.#closed) requestStop(directory, droppedWithUs);
@@ -289,7 +293,7 @@ export class RunStarter {
   }
 
   /** Queues a run again that could not start because of the disk. */
-  #putBack(waiting: Waiting, problem: unknown): Promise<void> | undefined {
+  #putBack(waiting: Waiting, problem: unknown, at?: string) {
     const { store, events } = this.#with;
     const { record } = waiting;
     if (this.#closed && !isHeritable(record))
@@ -298,7 +302,7 @@ export class RunStarter {
     if (this.#closed || !isWanted) return this.#over(record);
     this.slots.giveBack(record);
     this.#queue.putBack({ ...waiting, isPutBack: true });
-    this.#diskPause.begin(problem);
+    this.#diskPause.begin(problem, at);
     events.runChanged(record);
     return undefined;
   }
