@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, HostError, messageOf } from '../errors.ts';
+import { remove, temporaryName, writeNew } from '../state/files/atomic-file.ts';
 
 /** The error for a damaged or forged file in an agent's folder. */
 export function corruptRun(path: string): HostError {
@@ -29,6 +30,27 @@ export async function unlessCorrupt<T>(
 /** True when a disk is full or read-only. */
 export function isFull(problem: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(problem) ?? '');
+}
+
+/** The error of a file of so many bytes that is written on trial, if any. */
+export function refusalIn(directory: string, bytes: number): unknown {
+  const path = temporaryName(join(directory, 'room'));
+  try {
+    writeNew(path, Buffer.alloc(bytes));
+    return undefined;
+  } catch (problem) {
+    return problem;
+  } finally {
+    discard(path);
+  }
+}
+
+function discard(path: string): void {
+  try {
+    remove(path);
+  } catch {
+    // The disk is read-only, so there is no file.
+  }
 }
 
 /** The problem of a run whose supervisor could not record its claim. */

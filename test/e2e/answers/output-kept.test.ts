@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { locate } from '../../../src/adapters/child-process/locate.ts';
 import { endNotesOf } from '../../../src/core/runs/run-files.ts';
+import { readIfExists } from '../../../src/core/state/files/atomic-file.ts';
 import { isAlive } from '../../kit/agents/probe-agent.ts';
 import { commandOf } from '../../kit/judges/command-of.ts';
 import { until } from '../../kit/judges/until.ts';
@@ -159,6 +160,9 @@ describe('an agent that printed while the disk was full has failed:', () => {
           ? `while [ ! -e '${go}' ]; do sleep 0.05; done;`
           : `while (!require('fs').existsSync('${go}'));`;
       const id = await spawn(engine, `${wait} ${scriptFor(done)}`);
+      // Without room for its claim, it would stay queued.
+      const claim = join(workspace.record, 'spawns', id, 'claim');
+      await until('its start', () => /\n./.test(readIfExists(claim) ?? ''));
       made.fill();
       writeFileSync(go, '');
       await until('its last act', () => existsSync(done));

@@ -2,6 +2,7 @@ import { existsSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Failure } from '../../../plugin/plugin.ts';
 import { sizeOf } from '../../state/files/text-file.ts';
+import { isFull, refusalIn } from '../damaged-run.ts';
 import type { RunRecord } from '../run.ts';
 import { claimOf, endNotesOf, noteLoss } from '../run-files.ts';
 import type { RunStore } from '../run-store.ts';
@@ -49,16 +50,24 @@ export function lossOf(directory: string, label: string): Failure | undefined {
  */
 export function noteFullDisk(store: RunStore, running: RunRecord[]): void {
   if (running.length === 0 || !isNearlyFull(store.root)) return;
-  for (const record of running) {
-    const directory = store.directoryOf(record.agent_id);
-    // The process of an API engine fails when it cannot write.
-    if (record.kind !== 'cli') continue;
-    const claim = claimOf(directory, record.owner.place);
-    // The readers of pipes note themselves what they could not write.
-    if (!claim?.supervisor || hasReaders(claim.watchdogs)) continue;
-    if (sizeOf(join(directory, 'stdout')) % blockBytes === 0)
-      noteLoss(directory, 'filled');
-  }
+  const held = running
+    .filter((record) => isAtBlock(record, store))
+    .map((record) => store.directoryOf(record.agent_id));
+  // Root may use a reserve of the disk, which does not count as free.
+  if (held.length === 0 || !isFull(refusalIn(store.root, 4 * blockBytes)))
+    return;
+  for (const directory of held) noteLoss(directory, 'filled');
+}
+
+/** Whether a program that writes its files itself needs a block to go on. */
+function isAtBlock(record: RunRecord, store: RunStore): boolean {
+  // The process of an API engine fails when it cannot write.
+  if (record.kind !== 'cli') return false;
+  const directory = store.directoryOf(record.agent_id);
+  const claim = claimOf(directory, record.owner.place);
+  // The readers of pipes note themselves what they could not write.
+  if (!claim?.supervisor || hasReaders(claim.watchdogs)) return false;
+  return sizeOf(join(directory, 'stdout')) % blockBytes === 0;
 }
 
 /** True for a disk that was probably full while the output was written. */

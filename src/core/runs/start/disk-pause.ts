@@ -1,11 +1,6 @@
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { messageOf } from '../../errors.ts';
-import {
-  remove,
-  temporaryName,
-  writeNew
-} from '../../state/files/atomic-file.ts';
-import { isFull, isRefused } from '../damaged-run.ts';
+import { isFull, isRefused, refusalIn } from '../damaged-run.ts';
 import type { RunRecord } from '../run.ts';
 
 /** The first pause before the disk is tried; each one after it is doubled. */
@@ -79,7 +74,7 @@ export class DiskPause {
   /** Whether the disk takes no file now. */
   isRefused(): boolean {
     const { directory } = this.#with;
-    const problem = refusalIn(directory);
+    const problem = refusalIn(directory, triedBytes);
     return problem !== undefined && isRefused(problem, directory);
   }
 
@@ -97,26 +92,7 @@ export class DiskPause {
 /** The folder of a run's worktree, if its disk is full or read-only. */
 export function fullTreesOf({ worktree }: RunRecord): string | undefined {
   const trees = worktree && dirname(worktree.path);
-  return trees !== undefined && isFull(refusalIn(trees)) ? trees : undefined;
-}
-
-/** The error of a file that is written into a directory on trial. */
-function refusalIn(directory: string): unknown {
-  const path = temporaryName(join(directory, 'room'));
-  try {
-    writeNew(path, Buffer.alloc(triedBytes));
-    return undefined;
-  } catch (problem) {
-    return problem;
-  } finally {
-    discard(path);
-  }
-}
-
-function discard(path: string): void {
-  try {
-    remove(path);
-  } catch {
-    // The disk is read-only, so there is no file.
-  }
+  return trees !== undefined && isFull(refusalIn(trees, triedBytes))
+    ? trees
+    : undefined;
 }
