@@ -86,6 +86,11 @@ export function errnoOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** Whether a disk, or the user's part of it, is full. */
+export function isOutOfSpace(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT'].includes(errnoOf(error) ?? '');
+}
+
 /** Hints for a full disk and for a path that cannot be written. */
 const workspaceHints = {
   full: 'Free some space and call again; nothing was started.',
@@ -109,7 +114,7 @@ export function storageError(
   // A program that could not be started says nothing about the disk.
   if (/^spawn/.test(String(Reflect.get(Object(error), 'syscall'))))
     return error;
-  return code === 'ENOSPC' || code === 'EDQUOT'
+  return isOutOfSpace(error)
     ? new HostError(
         'storage_full',
         `The disk that holds ${path} is full.`,
@@ -124,14 +129,13 @@ export function storageError(
 
 /** The error for a disk that took no file of an action; undefined for others. */
 export function diskError(error: unknown, action: string) {
-  const code = errnoOf(error) ?? '';
-  if (['ENOSPC', 'EDQUOT'].includes(code))
+  if (isOutOfSpace(error))
     return new HostError(
       'storage_full',
       `The disk was full when ${action} had to write (${messageOf(error)}).`,
       'Free some space and call again; running agents continue.'
     );
-  if (code !== 'EROFS') return undefined;
+  if (errnoOf(error) !== 'EROFS') return undefined;
   return new HostError(
     'storage_unwritable',
     `The disk was read-only when ${action} had to write (${messageOf(error)}).`,

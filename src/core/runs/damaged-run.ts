@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, HostError, messageOf } from '../errors.ts';
+import { errnoOf, HostError, isOutOfSpace, messageOf } from '../errors.ts';
 import { remove, temporaryName, writeNew } from '../state/files/atomic-file.ts';
 
 /** The error for a damaged or forged file in an agent's folder. */
@@ -29,7 +29,7 @@ export async function unlessCorrupt<T>(
 
 /** True when a disk is full or read-only. */
 export function isFull(problem: unknown): boolean {
-  return ['ENOSPC', 'EDQUOT', 'EROFS'].includes(errnoOf(problem) ?? '');
+  return isOutOfSpace(problem) || errnoOf(problem) === 'EROFS';
 }
 
 /** The error of a file of so many bytes that is written on trial, if any. */
@@ -91,8 +91,7 @@ export function unwritten(
   problem: unknown = refusalOf(directory)
 ): HostError {
   const what = `Agent ${agentId} has ended, but its result cannot be recorded`;
-  const code = errnoOf(problem);
-  if (problem === undefined || code === 'ENOSPC' || code === 'EDQUOT')
+  if (problem === undefined || isOutOfSpace(problem))
     return new HostError(
       'storage_full',
       `${what}.`,
@@ -101,7 +100,7 @@ export function unwritten(
   return new HostError(
     'storage_unwritable',
     `${what}: ${messageOf(problem)}.`,
-    code === 'EROFS'
+    errnoOf(problem) === 'EROFS'
       ? 'Mount the disk that holds ~/.troupe writable and ask again; its output is kept.'
       : 'Repair its folder in the record and ask again; its output is kept.'
   );

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path';
-import { messageOf } from '../../errors.ts';
-import { isFull, isRefused, refusalIn } from '../damaged-run.ts';
+import { isOutOfSpace, messageOf } from '../../errors.ts';
+import { isRefused, refusalIn } from '../damaged-run.ts';
 import type { RunRecord } from '../run.ts';
 
 /** The first pause before the disk is tried; each one after it is doubled. */
@@ -89,10 +89,13 @@ export class DiskPause {
   }
 }
 
-/** The folder of a run's worktree, if its disk is full or read-only. */
+/**
+ * The folder of a run's worktree, if its disk is full. One that is read-only,
+ * as the workspace of a container may be, stays so.
+ */
 export function fullTreesOf({ worktree }: RunRecord): string | undefined {
   const trees = worktree && dirname(worktree.path);
-  return trees !== undefined && isFull(refusalIn(trees, triedBytes))
+  return trees !== undefined && isOutOfSpace(refusalIn(trees, triedBytes))
     ? trees
     : undefined;
 }
