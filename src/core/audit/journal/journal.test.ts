@@ -119,6 +119,22 @@ test('no record exceeds 64 KB, whatever its content', async () => {
   expect(faults).toEqual([]);
 });
 
+test('the longest answer, error, model and files fit into one record', () => {
+  log = createLog();
+  const escaped = '\u0001'.repeat(10_000);
+  const wide = (length: number) => '한'.repeat(length);
+  const id = agentId(1);
+  log.spawn(id, wide(11_990), { task: escaped, model: escaped });
+  log.finish(id, wide(11_990), {
+    ...{ error: escaped, model: escaped },
+    files_changed: Array.from({ length: 20 }, (_, index) => ({
+      ...{ path: `${wide(199)}${index}`, added: 1, removed: 0 }
+    })),
+    files_changed_total: 20
+  });
+  expect(records().map(({ type }) => type)).toEqual(['spawned', 'finished']);
+});
+
 test('a long text is recorded by its file and hash', () => {
   log = createLog();
   const long = 'y'.repeat(20_000);

@@ -19,9 +19,9 @@ import {
 
 /** Texts above this length in JSON are stored by reference. */
 const inlineChars = 12_000;
-/** Limits of the list of changed files, in entries and characters of JSON. */
+/** Limits of the list of changed files, in entries and bytes of JSON. */
 const mostFiles = 20;
-const filesChars = 3000;
+const filesBytes = 3000;
 const mostPathChars = 200;
 /** The maximum length of the name of a client. */
 const mostNameChars = 200;
@@ -170,7 +170,7 @@ export class Journal {
 
   /** The first changed files that fit into a record. */
   #files(changes: FileChange[]): FileChange[] {
-    let room = filesChars;
+    let room = filesBytes;
     return changes
       .slice(0, mostFiles)
       .map(({ path, added, removed, shared }) => ({
@@ -180,7 +180,7 @@ export class Journal {
         ...(shared && { shared })
       }))
       .filter((file) => {
-        room -= JSON.stringify(file).length;
+        room -= Buffer.byteLength(JSON.stringify(file));
         return room >= 0;
       });
   }
