@@ -63,6 +63,21 @@ test('long text is flushed at once, so that little is in memory', async () => {
   expect(reply.text).toHaveLength(200_000);
 });
 
+test.each([
+  ['at once', ''],
+  ['as one piece', '😀'.repeat(4_000_000)],
+  ['with its beginning streamed', '😀']
+])('no line is too long to be read: a long text %s', async (_, streamed) => {
+  const text = '😀'.repeat(4_000_000);
+  const { events, reply } = await run(async (_request, { onText }) => {
+    if (streamed !== '') onText(streamed);
+    return { text, finished: true };
+  });
+  const lengths = events.map((event) => JSON.stringify(event).length);
+  expect(Math.max(...lengths)).toBeLessThan(2 * 1024 * 1024);
+  expect(reply.text === text).toBe(true);
+});
+
 test('the final text takes precedence over different pieces', async () => {
   const { reply } = await run(async (_request, { onText }) => {
     onText('Onze');

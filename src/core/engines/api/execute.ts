@@ -15,6 +15,8 @@ import { createProviderFetch } from './provider-fetch.ts';
 const flushMs = 200;
 /** A fast provider sends 50 MB in that interval; this much is flushed at once. */
 const flushChars = 64 * 1024;
+/** Readers ignore a line above 32 MB, so a longer text is in several lines. */
+const pieceChars = 1024 * 1024;
 
 interface ExecuteOptions {
   apiKey: string;
@@ -70,6 +72,8 @@ export async function execute(
     reply = { text: buffer.text, finished: false, failure };
   }
   const costUsd = await costOf(reply, engine.prices, prices);
+  if (reply.text.length > pieceChars && reply.text.startsWith(buffer.text))
+    buffer.add(reply.text.slice(buffer.text.length));
   buffer.flush();
   const { text, failure, ...rest } = reply;
   write({
@@ -163,7 +167,10 @@ class TextBuffer {
     this.#timer = undefined;
     if (this.#pending === '') return;
     this.#writtenAt = performance.now();
-    this.#write({ type: 'text', piece: this.#pending });
+    for (let from = 0; from < this.#pending.length; from += pieceChars) {
+      const piece = this.#pending.slice(from, from + pieceChars);
+      this.#write({ type: 'text', piece });
+    }
     this.#pending = '';
   }
 }
