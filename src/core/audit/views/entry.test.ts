@@ -231,6 +231,12 @@ test('a text on one line is cut between characters', () => {
   expect(markdownLine('`x` <b> |', 80)).toBe("'x' ‹b› ¦");
 });
 
+test('a line has no link and no image, which a viewer would load', () => {
+  expect(markdownLine('[Page](a.md) ![i](http://x/y.png)', 80)).toBe(
+    '[Page] (a.md) ![i] (http://x/y.png)'
+  );
+});
+
 test('a secret cut by the limit of a record is masked, not shortened', () => {
   const secret = 'S3CRET-S3CRET-S3CRET';
   const redact = createRedactor([secret]);

@@ -236,7 +236,7 @@ function shortened(
 }
 
 /** Whether an index is between the two halves of a surrogate pair. */
-function cutsPair(text: string, index: number): boolean {
+export function cutsPair(text: string, index: number): boolean {
   return /^[\ud800-\udbff][\udc00-\udfff]$/.test(
     text.slice(index - 1, index + 1)
   );
@@ -245,7 +245,8 @@ function cutsPair(text: string, index: number): boolean {
 /**
  * Makes text safe for one line in a heading, a table cell or a list item.
  * Whitespace, control and format characters become single spaces, and special
- * characters of markdown become look-alikes.
+ * characters of markdown become look-alikes. Links and images become text: a
+ * viewer would load an image, and a link could claim to be one of ours.
  */
 export function markdownLine(text: string, maximumChars: number): string {
   const flat = text
@@ -256,7 +257,9 @@ export function markdownLine(text: string, maximumChars: number): string {
     characters.length > maximumChars
       ? `${characters.slice(0, maximumChars - 1).join('')}…`
       : flat;
-  return cut.replace(/[`<>|]/g, (mark) => lookalikes[mark] ?? mark);
+  return cut
+    .replace(/[`<>|]/g, (mark) => lookalikes[mark] ?? mark)
+    .replaceAll('](', '] (');
 }
 
 /** Characters that could end a code span, open a tag or split a cell. */
