@@ -5,21 +5,24 @@ import { longestSecret, type Redact } from './redact.ts';
 const sliceChars = 256 * 1024;
 
 /**
- * Redacts a text of any length slice by slice, including secrets that span two
- * slices. The parts add up to the text.
+ * Redacts a text of any length, or the part between `first` and `last`, slice
+ * by slice, including secrets that span two slices or the ends of the part.
+ * The results add up to the text.
  */
 export async function redactLong(
   text: string,
-  redact: Redact
+  redact: Redact,
+  first = 0,
+  last = text.length
 ): Promise<string[]> {
   const parts: string[] = [];
   let end = 0;
-  for (let from = 0; from < text.length; from = end) {
+  for (let from = first; from < last; from = end) {
     const start = Math.max(0, from - longestSecret);
-    end = sliceEnd(text, from + sliceChars);
+    end = from + sliceChars < last ? sliceEnd(text, from + sliceChars) : last;
     const around = text.slice(start, end + longestSecret);
     parts.push(redact(around, from - start, end - start));
-    if (end < text.length) await yieldToEventLoop();
+    if (end < last) await yieldToEventLoop();
   }
   return parts;
 }

@@ -38,6 +38,19 @@ test('the diff of an agent is on its page, without secrets', async () => {
   expect(page).not.toContain(secret);
 });
 
+test('a very long text shows both ends, without half of a secret', async () => {
+  const marked = (before: number, after: number) =>
+    `${'a'.repeat(before)}${secret}${'b'.repeat(after)}`;
+  const half = 17 * 1024 * 1024;
+  const diff = marked(499_990, half) + marked(half, 499_990);
+  const page = await pageWith({ 'changes.diff': diff });
+  expect(page).toContain(`${'a'.repeat(20)}[redacted]`);
+  expect(page).toContain(`[redacted]${'b'.repeat(20)}`);
+  for (const part of [secret.slice(0, 8), secret.slice(-8)])
+    expect(page).not.toContain(part);
+  expect(page).toContain(`… ${diff.length - 1_000_000} characters left out;`);
+});
+
 test('an agent that has changed nothing has no diff on its page', async () => {
   expect(await pageWith({})).not.toContain('## Diff');
 });

@@ -17,9 +17,9 @@ import {
 } from '../../state/files/directories.ts';
 import { readEnds, sizeOf } from '../../state/files/text-file.ts';
 import { visibleText } from '../../text.ts';
-import type { Redact } from '../redaction/redact.ts';
+import { longestSecret, type Redact } from '../redaction/redact.ts';
 import { redactLong } from '../redaction/redact-long.ts';
-import { fenceFor, fileLines, markdownLine, utc } from './entry.ts';
+import { cutsPair, fenceFor, fileLines, markdownLine, utc } from './entry.ts';
 import { transcriptOf, transcriptRange } from './transcript.ts';
 import { markOf, replaceView } from './view-file.ts';
 
@@ -162,18 +162,23 @@ export class AgentPages {
     const path = ownFile(directory, name);
     if (path === undefined) return [`## ${title}\n\n(not kept)\n\n`];
     const isWhole = sizeOf(path) <= mostPageBytes;
-    const reach = isWhole ? mostPageBytes : endChars;
+    // More than is shown, to recognize secrets that span a cut.
+    const reach = isWhole ? mostPageBytes : endChars + longestSecret;
     const ends = await readEnds(path, reach, reach, chars);
     const { head, tail, totalChars } = ends;
     const { redact } = this.#options;
-    const texts = isWhole
-      ? await cleaned(head + tail, redact)
-      : [
-          ...(await cleaned(head, redact)),
-          `\n\n… ${totalChars - head.length - tail.length} characters left out; the whole text is in ${path} …\n\n`,
-          ...(await cleaned(tail, redact))
-        ];
-    return section(`${title} (${totalChars} chars)`, language, texts);
+    const heading = `${title} (${totalChars} chars)`;
+    if (isWhole)
+      return section(heading, language, await cleaned(head + tail, redact));
+    const end = cutsPair(head, endChars) ? endChars - 1 : endChars;
+    const from = Math.max(0, tail.length - endChars);
+    const start = cutsPair(tail, from) ? from + 1 : from;
+    const left = totalChars - end - (tail.length - start);
+    return section(heading, language, [
+      ...(await cleaned(head, redact, 0, end)),
+      `\n\n… ${left} characters left out; the whole text is in ${path} …\n\n`,
+      ...(await cleaned(tail, redact, start))
+    ]);
   }
 }
 
@@ -189,8 +194,10 @@ function section(title: string, language: string, texts: string[]): string[] {
   return [`## ${title}\n\n${fence}${language}\n`, ...texts, `\n${fence}\n\n`];
 }
 
-async function cleaned(text: string, redact: Redact): Promise<string[]> {
-  return (await redactLong(text, redact)).map(visibleText);
+async function cleaned(
+  ...part: Parameters<typeof redactLong>
+): Promise<string[]> {
+  return (await redactLong(...part)).map(visibleText);
 }
 
 function filesOf(
