@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { visibleJson, visibleText } from './text.ts';
+import { cutAtWord, visibleJson, visibleText } from './text.ts';
 
 test.each([
   ['a colour', '\u001b[31mred\u001b[0m', '␛[31mred␛[0m'],
@@ -49,4 +49,14 @@ test('visible JSON has the same value and no control character', () => {
       expect(json).not.toMatch(/(?![\n])\p{Cc}|\p{Bidi_Control}/u);
     })
   );
+});
+
+test.each([
+  ['short enough', 'one two', 7, 'one two'],
+  ['of several words', 'one two three', 9, 'one two …'],
+  ['of several words, within one', 'one two three', 6, 'one …'],
+  ['of one word', 'onetwothree', 6, 'onetw…'],
+  ['of one emoji too many', '😀😀😀', 4, '😀…']
+])('a text %s ends with a whole word', (_, text, chars, cut) => {
+  expect(cutAtWord(text, chars)).toBe(cut);
 });

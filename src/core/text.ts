@@ -71,6 +71,22 @@ export function grouped(count: number): string {
   return count.toLocaleString('en');
 }
 
+/**
+ * A text of at most so many characters. A cut one ends with a whole word, where
+ * it has several: half a secret is not recognized as one, and stays readable.
+ */
+export function cutAtWord(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  return withoutHalfWord(`${text.slice(0, chars - 1)}…`);
+}
+
+/** A text that was cut, as `…` at its end says, without its last word. */
+export function withoutHalfWord(text: string): string {
+  return text.replace(/(?<=\s)\S*…$|[\ud800-\udbff](?=…$)/, (found) =>
+    found.endsWith('…') ? '…' : ''
+  );
+}
+
 /** A caller's name for a message, cut after `chars` UTF-16 code units. */
 export function shortName(name: string, chars = 200): string {
   if (name.length <= chars) return name;

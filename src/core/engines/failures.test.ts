@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CliEngine, FailureCode } from '../../plugin/plugin.ts';
-import { classifyWith } from './failures.ts';
+import { classifyWith, wordsOf } from './failures.ts';
 
 const classify = classifyWith(undefined);
 
@@ -53,4 +53,9 @@ test("the engine's own classification comes first", () => {
   };
   expect(classifyWith(engine)('my own 429')).toBe('session_busy');
   expect(classifyWith(engine)('a 429')).toBe('rate_limited');
+});
+
+test('the words of an error end before what may be half a secret', () => {
+  const words = wordsOf(new Error(`${'said '.repeat(98)}S3CRET-S3CRET-S3CRET`));
+  expect(words).toBe(`${'said '.repeat(98)}…`);
 });

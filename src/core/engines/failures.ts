@@ -1,5 +1,5 @@
 import type { Engine, Failure, FailureCode } from '../../plugin/plugin.ts';
-import { collapseWhitespace } from '../text.ts';
+import { collapseWhitespace, cutAtWord } from '../text.ts';
 
 /** A plugin threw, or returned a value that violates the contract. */
 export class EngineFault extends Error {
@@ -36,7 +36,7 @@ export function wordsOf(thrown: unknown): string {
   try {
     const message: unknown = thrown instanceof Error ? thrown.message : thrown;
     const words = collapseWhitespace(String(message));
-    return words.length > 500 ? `${words.slice(0, 499)}…` : words || 'nothing';
+    return cutAtWord(words, 500) || 'nothing';
   } catch {
     return 'something without words';
   }

@@ -40,6 +40,19 @@ test('a program that refuses in plain text and exits with 0 is quoted', () => {
   });
 });
 
+test('the last progress is quoted without a word that may be cut', () => {
+  const progress = `Bash: curl -H "Authorization: token ghp_${'a1'.repeat(8)}…`;
+  const stop = { type: 'stop', why: 'timeout', reason: undefined } as const;
+  const quoted = (progress: string) =>
+    judged({ reply: { text: '', finished: false, progress }, stop }).error;
+  expect(quoted(progress)).toContain(
+    '(last seen: Bash: curl -H "Authorization: token …)'
+  );
+  expect(quoted('waits for the network')).toContain(
+    '(last seen: waits for the network)'
+  );
+});
+
 const hint =
   '\nRun "troupe doctor" to see whether this version of Claude was tested.';
 

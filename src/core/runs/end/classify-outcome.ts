@@ -1,5 +1,6 @@
 import type { Failure, FailureCode, Reply } from '../../../plugin/plugin.ts';
 import { catchEngineFault, EngineFault } from '../../engines/failures.ts';
+import { withoutHalfWord } from '../../text.ts';
 import { type EndStatus, notPrepared } from '../run.ts';
 import type { StopRequest } from '../run-files.ts';
 
@@ -86,7 +87,9 @@ function stopped(
   const because = stop.reason ? `: ${stop.reason}` : '';
   const when = neverStarted ? ' before it started' : '';
   // The last progress, such as waiting for a network, explains the stop.
-  const seen = reply.progress ? ` (last seen: ${reply.progress})` : '';
+  const seen = reply.progress
+    ? ` (last seen: ${withoutHalfWord(reply.progress)})`
+    : '';
   switch (stop.why) {
     case 'canceled':
       return ended(

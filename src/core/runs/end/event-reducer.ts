@@ -6,7 +6,7 @@ import { EngineFault, wordsOf } from '../../engines/failures.ts';
 export type Readable = Pick<CliEngine, 'name' | 'read' | 'readError'>;
 
 /** Characters that are kept of the output that is not part of an event. */
-const strayChars = 2000;
+const strayChars = 8192;
 
 /**
  * Reduces the lines of an output to a reply. Lines that are not JSON are

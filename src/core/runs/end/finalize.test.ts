@@ -94,6 +94,18 @@ test('an error is recorded without secrets', async () => {
   expect(stage.log.journalText()).not.toContain(token);
 });
 
+test('an error quotes no part of a key that is longer than the quote', async () => {
+  const key = `-----BEGIN PRIVATE KEY-----\n${'MIIEvQ9x\n'.repeat(300)}-----END PRIVATE KEY-----`;
+  const store = new RunStore(stage.state);
+  const record = stage.ended(store);
+  const directory = store.directoryOf(record.agent_id);
+  writeFileSync(join(directory, 'exit'), '1\n');
+  writeFileSync(join(directory, 'stderr'), `It has:\n${key}\nand failed\n`);
+  const outcome = await stage.finalized(store, record);
+  expect(outcome?.error).toContain('[redacted]\nand failed');
+  expect(outcome?.error).not.toContain('MIIEvQ9x');
+});
+
 test('an existing result file is kept, and the outcome names another file', async () => {
   const store = new RunStore(stage.state);
   const record = stage.ended(store);

@@ -46,7 +46,8 @@ export async function finalize(
   dependencies.asks?.close(record);
   const lostTree = lostTreeOf(record, directory);
   await changeTracker.conclude(record);
-  const read = await readOutcome(record, lostTree, dependencies);
+  const redact = (text: string) => journal.redact(text);
+  const read = await readOutcome(record, lostTree, { ...dependencies, redact });
   const outcome = withoutSecrets(read, journal);
   if (record.in_chat) recordChat(record, outcome, store);
   if (!store.end(id, outcome)) return events.runChanged(record);

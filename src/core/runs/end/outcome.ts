@@ -45,6 +45,8 @@ export interface OutcomeDependencies {
   engineOf: (record: RunRecord) => Engine | undefined;
   /** Variables that locate the files of an engine's programs. */
   variablesOf?: (engine: string) => Variables;
+  /** Removes secrets from output that an error quotes. */
+  redact?: (text: string) => string;
 }
 
 /**
@@ -55,7 +57,13 @@ export interface OutcomeDependencies {
 export async function readOutcome(
   record: RunRecord,
   lostTree: string | undefined,
-  { processes, store, engineOf, variablesOf }: OutcomeDependencies
+  {
+    processes,
+    store,
+    engineOf,
+    variablesOf,
+    redact = String
+  }: OutcomeDependencies
 ): Promise<Outcome> {
   const directory = store.directoryOf(record.agent_id);
   const engine = engineOf(record);
@@ -64,7 +72,10 @@ export async function readOutcome(
     exitCodeOf(directory) === undefined &&
     isUnseen(record, directory, processes);
   const result = await saveResult(engine, directory, output.reply);
-  const evidence = { ...output, unseen, lostTree };
+  // Before a part is quoted: half a secret would not be recognized.
+  const strayText = redact(output.strayText);
+  const errorText = redact(errorTextOf(directory));
+  const evidence = { ...output, strayText, errorText, unseen, lostTree };
   const variables = variablesOf?.(record.engine) ?? {};
   const facts = await conclude(record, engine, evidence, store, variables);
   return { ...facts, ...result, settled_by: processes.self };
@@ -84,7 +95,8 @@ export async function unjudgedRun(
     message: `The engine "${record.engine}" is not configured here, so its output was not read and its end is not judged. A server or command of this workspace that has the engine does that; this is the raw output, which is kept in ${join(directory, 'stdout')}.`
   };
   const reply = { text: '', finished: false, failure };
-  const evidence = { reply, strayText: '' };
+  const errorText = errorTextOf(directory);
+  const evidence = { reply, strayText: '', errorText };
   const facts = await conclude(record, undefined, evidence, store);
   const outcome = { ...facts, ...(await rawResult(directory)) };
   return { record, status: outcome.status, outcome, isUnjudged: true };
@@ -131,14 +143,14 @@ export function lostTreeOf(
 /** The evidence that `conclude` does not read itself. */
 type PartialEvidence = Pick<
   Evidence,
-  'reply' | 'strayText' | 'unseen' | 'lostTree'
+  'reply' | 'strayText' | 'errorText' | 'unseen' | 'lostTree'
 >;
 
 async function finalReply(
   kind: RunRecord['kind'],
   engine: Engine | undefined,
   directory: string
-): Promise<PartialEvidence> {
+): Promise<Pick<Evidence, 'reply' | 'strayText'>> {
   const readable = readableOf(kind, engine);
   if (readable) {
     const reader = new ReplyReader(readable, directory);
@@ -149,6 +161,10 @@ async function finalReply(
   }
   // A run without a known engine gets here only if it never started.
   return { reply: { text: '', finished: false }, strayText: '' };
+}
+
+function errorTextOf(directory: string): string {
+  return tailOf(join(directory, 'stderr'), 8192);
 }
 
 async function conclude(
@@ -168,7 +184,6 @@ async function conclude(
     stop: stopRequestOf(directory),
     neverStarted: claim === undefined || claim.never,
     wasPrepared: isHeritable(record) && isStarting(directory),
-    errorText: tailOf(join(directory, 'stderr'), 8192),
     classify: classifyWith(engine),
     label: record.label,
     versioned: engine?.kind === 'cli' && engine.probe?.verified !== undefined,
@@ -232,7 +247,8 @@ function usageOf(
 function isAtLeast(now: Usage, previous: Usage): boolean {
   return (
     now.prompt_tokens >= previous.prompt_tokens &&
-    now.completion_tokens >= previous.completion_tokens
+    now.completion_tokens >= previous.completion_tokens &&
+    now.total_tokens >= previous.total_tokens
   );
 }
 

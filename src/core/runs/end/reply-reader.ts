@@ -4,6 +4,7 @@ import type { Engine, Reply } from '../../../plugin/plugin.ts';
 import { readApiEvent } from '../../engines/api/api-task.ts';
 import { LineReader } from '../../state/files/line-reader.ts';
 import { readEnds, sizeOf } from '../../state/files/text-file.ts';
+import { cutAtWord } from '../../text.ts';
 import type { RunRecord } from '../run.ts';
 import { EventReducer, type Readable } from './event-reducer.ts';
 
@@ -99,8 +100,13 @@ export class ReplyReader {
       200,
       sizeOf(this.#path)
     );
-    const lines = `${ends.head}${ends.tail}`.trimEnd().split('\n');
-    const progress = lines.at(-1)?.slice(0, 120) ?? '';
+    const { head, tail, totalChars } = ends;
+    // The tail of a long output may begin within a word.
+    const end =
+      head.length + tail.length < totalChars
+        ? tail.replace(/^\S+/, '')
+        : head + tail;
+    const progress = cutAtWord(end.trimEnd().split('\n').at(-1) ?? '', 120);
     this.#reply = {
       text: ends.head,
       finished: final,

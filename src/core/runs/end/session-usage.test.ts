@@ -125,6 +125,12 @@ describe('the tokens of an engine that counts the whole chat', () => {
     expect(usage).toEqual(of(150, 12));
   });
 
+  test('are all those of a turn whose total is less than before', async () => {
+    await run('00000001', [session({ ...tokens(100), total_tokens: 900 })]);
+    const { usage } = await turn('00000002', [session(tokens(130))]);
+    expect(usage).toEqual(tokens(130));
+  });
+
   test('are the increase since the turn before, whichever agent is continued', async () => {
     await run('00000001', [session(tokens(100))]);
     await turn('00000002', [session(tokens(130))]);

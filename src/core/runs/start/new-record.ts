@@ -9,6 +9,7 @@ import {
 import { catchEngineFault } from '../../engines/failures.ts';
 import type { Prices } from '../../engines/price.ts';
 import { HostError } from '../../errors.ts';
+import { cutAtWord } from '../../text.ts';
 import type { CallerContext } from '../admission/caller-context.ts';
 import type { RunJournal } from '../end/run-journal.ts';
 import type { Processes } from '../ports.ts';
@@ -168,11 +169,6 @@ export function checkForNul(texts: Record<string, string | undefined>): void {
 
 /** The first line that is not blank, at most 400 characters. */
 function firstLine(prompt: string): string {
-  return (
-    prompt
-      .split('\n', 50)
-      .map((line) => line.trim())
-      .find((line) => line !== '')
-      ?.slice(0, 400) ?? ''
-  );
+  const lines = prompt.split('\n', 50).map((line) => line.trim());
+  return cutAtWord(lines.find((line) => line !== '') ?? '', 400);
 }
