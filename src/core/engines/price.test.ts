@@ -87,3 +87,11 @@ test('property names of every object are not prices', async () => {
   for (const model of ['constructor', '__proto__', 'toString'])
     expect(await costOf(reply(model), undefined, {})).toBeUndefined();
 });
+
+test.each([1e300, Number.MAX_VALUE])(
+  'a price of %d leads to no cost, as no journal could record it',
+  async (price) => {
+    const own = { m: { input: price, output: price } };
+    expect(await costOf(reply('m'), undefined, own)).toBeUndefined();
+  }
+);

@@ -32,7 +32,7 @@ export async function costOf(
       (prompt_tokens - cached) * price.input +
       cached * (price.cached ?? price.input) +
       completion_tokens * price.output;
-    return rounded(sum / 1e6);
+    return shownCost(sum / 1e6);
   }
   if (provider === undefined) return undefined;
   try {
@@ -47,7 +47,7 @@ export async function costOf(
       { providerId: provider }
     );
     return found && isSameModel(model, found.model.id)
-      ? rounded(found.total_price)
+      ? shownCost(found.total_price)
       : undefined;
   } catch {
     // A failed price lookup must not lose the answer.
@@ -55,9 +55,13 @@ export async function costOf(
   }
 }
 
-/** Removes floating-point noise. */
-function rounded(dollars: number): number {
-  return Number(dollars.toPrecision(12));
+/**
+ * Without floating-point noise. Undefined for a cost that no outcome or view
+ * can show, which only an absurd price or number of tokens leads to.
+ */
+function shownCost(dollars: number): number | undefined {
+  const cost = Number(dollars.toPrecision(12));
+  return cost <= Number.MAX_SAFE_INTEGER ? cost : undefined;
 }
 
 /** The price list also matches prefixes, which may be other models. */
