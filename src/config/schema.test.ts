@@ -76,3 +76,9 @@ test.each(['TROUPE_DEPTH', 'TROUPE_HTTP_TOKEN', 'TROUPE_', 'A-B', '1A', ''])(
     ]);
   }
 );
+
+test('the model of an engine is not a flag of its program', () => {
+  const withModel = (model: string) =>
+    configSchema().safeParse({ engines: { x: { model } } }).success;
+  expect([withModel('pro'), withModel('--yolo')]).toEqual([true, false]);
+});

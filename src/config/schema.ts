@@ -29,6 +29,9 @@ const engineSchema = lazy(() => {
       model: z
         .string()
         .min(1)
+        .refine((model) => !model.startsWith('-'), {
+          error: 'begins with "-", which a program would take for a flag'
+        })
         .optional()
         .describe('The model when a call names none.'),
       timeoutSeconds: seconds

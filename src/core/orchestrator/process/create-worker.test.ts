@@ -88,6 +88,17 @@ test.each([
   expect((await creating).meta.engine).toBe(engine);
 });
 
+test.each(['--yolo', 'a\0b'])(
+  'no worker has the model %j, which is no word of its program',
+  async (model) => {
+    const { master, create } = await officeWith();
+    await expect(create({ model })).rejects.toMatchObject({
+      code: 'invalid_input'
+    });
+    expect(master.store.ids()).toEqual([]);
+  }
+);
+
 test('a worker is ready once it has asked for work', async () => {
   const { office, master, create } = await officeWith();
   const creating = create();

@@ -5,7 +5,11 @@ import { HostError, messageOf } from '../../errors.ts';
 import type { CallerContext } from '../../runs/admission/caller-context.ts';
 import { resolveDirectory } from '../../runs/admission/containment.ts';
 import { isOverIn } from '../../runs/run-state.ts';
-import { capped } from '../../runs/start/new-record.ts';
+import {
+  capped,
+  checkForNul,
+  checkModel
+} from '../../runs/start/new-record.ts';
 import type { RoleRepository } from '../../squads/role-repository.ts';
 import { awakeMs } from '../../timing.ts';
 import type { Terms, WorkerMeta } from '../queue/records.ts';
@@ -74,13 +78,16 @@ export async function newWorker(
       `The role is longer than ${longestRole} bytes.`,
       'Put most of it into a file of the project, and name that file in the role.'
     );
+  const model = input.model ?? found?.model;
+  checkForNul({ model });
+  checkModel(model);
   const metaFor: NewWorker['metaFor'] = (agentId, runId) => ({
     v: 1,
     agent_id: agentId,
     name: input.name,
     role: input.role,
     engine: engine.name,
-    model: registry.modelOf(engine, input.model ?? found?.model) ?? null,
+    model: registry.modelOf(engine, model) ?? null,
     access: capped(input.access ?? found?.access ?? 'full', settings.maxAccess),
     cwd,
     run_id: runId,

@@ -148,6 +148,11 @@ export function checkTexts({
       'Say in "prompt" what the agent should do.'
     );
   checkForNul({ prompt, system_prompt: systemPrompt, model, cwd });
+  checkModel(model);
+}
+
+/** @throws HostError `invalid_input` for a model that could become a flag */
+export function checkModel(model: string | undefined): void {
   if (model?.startsWith('-'))
     throw new HostError(
       'invalid_input',
