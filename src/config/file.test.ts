@@ -29,6 +29,25 @@ test('of several files, the first in the documented order is used', async () => 
   });
 });
 
+test.each([
+  ['by the billion', `${doubled(40)}plugins: *a40\n`],
+  ['within themselves', 'plugins: &a [*a]\n']
+])('YAML that repeats its values %s is refused', async (_, text) => {
+  workspace.write('.trouperc.yaml', text);
+  await expect(found()).rejects.toMatchObject({
+    code: 'config_invalid',
+    message: expect.stringContaining('more than 100000 objects and lists')
+  });
+});
+
+function doubled(times: number): string {
+  const lists = Array.from(
+    { length: times },
+    (_, at) => `  - &a${at + 1} [*a${at}, *a${at}]\n`
+  );
+  return `engines:\n  - &a0 [x]\n${lists.join('')}`;
+}
+
 /** Things that may be in place of a configuration file. */
 const unreadable: [
   what: string,

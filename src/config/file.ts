@@ -192,8 +192,25 @@ async function contentOf(file: string, text: string): Promise<unknown> {
   // Some editors write a byte order mark, which JSON parsers refuse.
   const plain = text.replace(/^\uFEFF/, '');
   const value: unknown = await load(file, plain);
+  if (!isCode(file)) checkCount(value);
   if (basename(file) !== packageName) return value;
   return isObject(value) ? value.troupe : undefined;
+}
+
+/** Objects and lists; more than any configuration has. */
+const mostParts = 100_000;
+
+/**
+ * Aliases of YAML can make billions of values, or a value within itself, out of
+ * a few lines. To look at them all would take for ever.
+ * @throws Error
+ */
+function checkCount(value: unknown): void {
+  const parts: unknown[] = [Object(value)];
+  for (const part of parts)
+    for (const inner of Object.values(Object(part)))
+      if (typeof inner === 'object' && parts.push(inner) > mostParts)
+        throw new Error(`it has more than ${mostParts} objects and lists`);
 }
 
 /** A parser's message on one line, without the excerpt of the file. */
