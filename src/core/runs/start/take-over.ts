@@ -7,7 +7,7 @@ import type { RunRecord } from '../run.ts';
 import { claimNeverStarts } from '../run-files.ts';
 import type { RunStore } from '../run-store.ts';
 import type { Waiting } from '../spawn-request.ts';
-import { becomeHeir, heirOf, setStarting } from '../start-marks.ts';
+import { becomeHeir, heirOf, undoStarting } from '../start-marks.ts';
 import { engineRequestOf } from './engine-request.ts';
 import { capped } from './new-record.ts';
 
@@ -42,7 +42,8 @@ export function takeOver(
   if (last?.identity && processes.liveness(last.identity) !== 'dead')
     return undefined;
   if (!becomeHeir(directory, processes.self, last)) return undefined;
-  setStarting(directory, false);
+  // From here on, this server is the only one that may start it.
+  undoStarting(directory);
   const request = engineRequestOf(record, prompt, registry);
   return { record, engine, request, after: [], isTakenOver: true };
 }
