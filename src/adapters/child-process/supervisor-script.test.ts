@@ -2,6 +2,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -283,6 +284,28 @@ describe.concurrent.each([
         }
       }
     );
+
+  testFull('leaves no pipe on a disk with files for some of them', async () => {
+    const directory = join(base, `pipes-${name}`);
+    mkdirSync(directory);
+    const disk = mountSmallDisk(directory, 64, 20);
+    try {
+      const before = () => {
+        disk.fill('files');
+        // One is the claim.
+        for (const one of [0, 1, 2])
+          rmSync(join(directory, '.ballast', `${one}`));
+      };
+      await start('echo out', { directory, before }).ended;
+      expect(exitCodeOf(directory)).toBe(0);
+      expect(readFileSync(join(directory, 'stdout'), 'utf8')).toBe('out\n');
+      const left = readdirSync(directory);
+      expect(left).toContain('claim');
+      expect(left.filter((one) => /^(up|out|err)$/.test(one))).toEqual([]);
+    } finally {
+      disk.unmount();
+    }
+  });
 
   function start(script: string, options: SupervisedOptions = {}) {
     return superviseScript(base, path ?? '', script, options);

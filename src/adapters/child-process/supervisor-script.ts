@@ -270,6 +270,8 @@ if [ "$output" = pipe ] &&
   exec 9<&-
   (PATH=$ours && cd "$dir" && exec rm -f up out err)
 else
+  # Without a free file, some of the pipes may have been made.
+  [ "$output" = file ] || (PATH=$ours && cd "$dir" && exec rm -f up out err)
   exec 7>&1 8>&4
 fi
 trap : INT QUIT TERM
