@@ -39,7 +39,7 @@ vi.mock('node:fs', async () => {
 const place = thisNamespace();
 const request = { why: 'canceled' as const };
 let stage: ProcessStage;
-/** What this process has sent, such as `SIGTERM 123`. */
+/** What this process has sent, such as `SIGTERM 123`. A 0 only looks. */
 let sent: string[];
 let refused: string | undefined;
 
@@ -50,7 +50,7 @@ beforeEach(() => {
   refused = undefined;
   const { kill } = process;
   vi.spyOn(process, 'kill').mockImplementation((pid, signal) => {
-    sent.push(`${signal} ${pid}`);
+    if (signal !== 0) sent.push(`${signal} ${pid}`);
     if (sent.at(-1) === refused) throw new Error('EPERM');
     return kill.call(process, pid, signal);
   });
