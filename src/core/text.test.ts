@@ -56,6 +56,8 @@ test.each([
   ['of several words', 'one two three', 9, 'one two …'],
   ['of several words, within one', 'one two three', 6, 'one …'],
   ['of one word', 'onetwothree', 6, 'onetw…'],
+  ['of a script without blanks', 'say 火火火火', 7, 'say 火火…'],
+  ['of such a script and a word', '火火 onetwothree', 9, '火火 …'],
   ['of one emoji too many', '😀😀😀', 4, '😀…']
 ])('a text %s ends with a whole word', (_, text, chars, cut) => {
   expect(cutAtWord(text, chars)).toBe(cut);

@@ -80,9 +80,12 @@ export function cutAtWord(text: string, chars: number): string {
   return withoutHalfWord(`${text.slice(0, chars - 1)}…`);
 }
 
-/** A text that was cut, as `…` at its end says, without its last word. */
+/**
+ * A text that was cut, as `…` at its end says, without its last word. Secrets
+ * are ASCII, so a text of a script without blanks keeps its end.
+ */
 export function withoutHalfWord(text: string): string {
-  return text.replace(/(?<=\s)\S*…$|[\ud800-\udbff](?=…$)/, (found) =>
+  return text.replace(/(?<=[^!-~])[!-~]*…$|[\ud800-\udbff](?=…$)/, (found) =>
     found.endsWith('…') ? '…' : ''
   );
 }
