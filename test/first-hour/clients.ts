@@ -127,7 +127,9 @@ export const terminalClients: TerminalClient[] = [
     questions: [
       {
         title: 'whether the folder is trusted',
-        shows: /Do you trust the files in this folder\?/,
+        // It is drawn again once Gemini CLI knows what is in the folder.
+        shows:
+          /Do you trust the files in this folder\?[\s\S]*MCP Servers \(1\)/,
         choose: /1\. Trust folder/,
         taken: /restarting to apply the trust changes/
       }

@@ -97,7 +97,7 @@ testMounted(
     const refused = await runCommand(workspace, ['cancel', second, '--json']);
     expect(JSON.parse(refused.stdout).error).toMatchObject({
       code: 'storage_full',
-      message: expect.stringContaining('when troupe cancel had to write'),
+      message: expect.stringMatching(/^The disk that holds .* is full\.$/),
       hint: expect.stringContaining('Free some space')
     });
     await client.call('cancel_agent', { agent_id: first });
