@@ -2,6 +2,7 @@ import { rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { idOf, makeUp } from '../../../../test/kit/agents/made-up-agents.ts';
+import { until } from '../../../../test/kit/judges/until.ts';
 import {
   openCouncil,
   participantOf,
@@ -238,7 +239,10 @@ describe('workers', () => {
       result: undefined
     }));
     claimNeverStarts(folder.start(1));
-    const { workers } = await workersData(here.host);
-    expect(workers).toMatchObject([{ status: 'crashed' }]);
+    // A look waits 300 ms for an end, which takes longer on a busy machine.
+    await until('its end', async () => {
+      const { workers } = await workersData(here.host);
+      return workers[0]?.status === 'crashed';
+    });
   });
 });
