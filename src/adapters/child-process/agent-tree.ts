@@ -233,7 +233,7 @@ async function takeNext(): Promise<ProcessSnapshot> {
 
 /**
  * A look at processes, and another one if it shows none: a single look misses a
- * process that is during its `execve`, or whose parent ended while all were read.
+ * process that is in its `execve`, or whose parent ended while all were read.
  */
 export async function lookTwice<Seen>(
   look: () => Promise<Seen>,

@@ -71,17 +71,13 @@ export function hasGroup(pid: number): boolean {
     process.kill(-pid, 0);
     return true;
   } catch (error) {
-    return !(
-      error instanceof Error &&
-      'code' in error &&
-      error.code === 'ESRCH'
-    );
+    return errnoOf(error) !== 'ESRCH';
   }
 }
 
 /**
  * The environments that processes were started with, where readable. That of a
- * process during its `execve` is empty for a moment.
+ * process that is in its `execve` is empty for a moment.
  */
 export function processEnvironments(
   pids: number[],

@@ -59,7 +59,7 @@ interface Origin {
   forks: number;
   /** When it was first read, by the monotonic clock. */
   since: number;
-  /** It has no environment yet, as during its `execve`. */
+  /** It has no environment yet, as in its `execve`. */
   isBare: boolean;
   /** Whether it is not read again. */
   isFinal: boolean;

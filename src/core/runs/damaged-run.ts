@@ -1,7 +1,11 @@
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { errnoOf, HostError, isOutOfSpace, messageOf } from '../errors.ts';
-import { remove, temporaryName, writeNew } from '../state/files/atomic-file.ts';
+import {
+  discard,
+  temporaryName,
+  writeNew
+} from '../state/files/atomic-file.ts';
 
 /** The error for a damaged or forged file in an agent's folder. */
 export function corruptRun(path: string): HostError {
@@ -42,14 +46,6 @@ export function refusalIn(directory: string, bytes: number): unknown {
     return problem;
   } finally {
     discard(path);
-  }
-}
-
-function discard(path: string): void {
-  try {
-    remove(path);
-  } catch {
-    // The disk is read-only, so there is no file.
   }
 }
 

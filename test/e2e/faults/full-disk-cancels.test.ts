@@ -63,11 +63,16 @@ test('an agent is ended by a cancel though the journal takes no word', async () 
   renameSync(`${journal}.away`, journal);
 });
 
-testMounted('to continue on a full disk is refused as such', async () => {
-  const made = makeSmallDisk(1024);
+function onSmallDisk(kilobytes: number) {
+  const made = makeSmallDisk(kilobytes);
   disk = made;
   workspace.remove();
   workspace = createTempWorkspace(made.directory);
+  return made;
+}
+
+testMounted('to continue on a full disk is refused as such', async () => {
+  const made = onSmallDisk(1024);
   const client = await start();
   const agent_id = await spawned(client, 'say hello');
   await client.call('wait_for_agents', { agent_ids: [agent_id] });
@@ -83,10 +88,7 @@ testMounted('to continue on a full disk is refused as such', async () => {
 testMounted(
   'a queued agent that a full disk keeps from being canceled is no bug, and is listed',
   async () => {
-    const made = makeSmallDisk(1024);
-    disk = made;
-    workspace.remove();
-    workspace = createTempWorkspace(made.directory);
+    const made = onSmallDisk(1024);
     const settings = { engines: { rehearsal: true }, maxConcurrent: 1 };
     workspace.write('troupe.config.json', JSON.stringify(settings));
     const client = await startServer(workspace);
@@ -114,10 +116,7 @@ testMounted(
 );
 
 testMounted('an end on a read-only disk is refused as such', async () => {
-  const made = makeSmallDisk(2048);
-  disk = made;
-  workspace.remove();
-  workspace = createTempWorkspace(made.directory);
+  const made = onSmallDisk(2048);
   const client = await start();
   const agent_id = await spawned(client, 'sleep 2');
   const journal = join(workspace.record, 'iac.jsonl');

@@ -9,7 +9,11 @@ import { outcomeWith } from '../../../../test/kit/servers/run-facts.ts';
 import { JournalFiles } from '../../audit/journal/journal-files.ts';
 import type { Outcome, RunRecord } from '../run.ts';
 import { RunStore } from '../run-store.ts';
-import { completeEnd, finalize } from './finalize.ts';
+import {
+  completeEnd,
+  type FinalizeDependencies,
+  finalize
+} from './finalize.ts';
 import { RunJournal } from './run-journal.ts';
 
 let stage: EndStage;
@@ -167,17 +171,22 @@ test('a worktree is not removed when its end is completed later', async () => {
   const store = new RunStore(stage.state);
   const record = stage.ended(store);
   const dependencies = stage.dependenciesOf(store);
-  const { changeTracker } = dependencies;
+  const isFirst = watchLeaving(dependencies);
+  await finalize(record, dependencies);
+  await completeEnd(record, outcomeWith(), dependencies);
+  expect(isFirst).toEqual([true, false]);
+});
+
+/** Whether each worktree that is left is left for the first time. */
+function watchLeaving({ changeTracker }: FinalizeDependencies): boolean[] {
   const leave = changeTracker.leave.bind(changeTracker);
   const isFirst: boolean[] = [];
   changeTracker.leave = (...call) => {
     isFirst.push(call[1]);
     return leave(...call);
   };
-  await finalize(record, dependencies);
-  await completeEnd(record, outcomeWith(), dependencies);
-  expect(isFirst).toEqual([true, false]);
-});
+  return isFirst;
+}
 
 function writtenOutcome(store: RunStore, id: string): Outcome {
   const outcome = store.outcomeOf(id);
@@ -215,13 +224,7 @@ test('an end that found no room in the journal is published once it is there', a
     expect(stage.log.journalText()).toContain('"type":"finished"');
     seen.push(outcome.status);
   });
-  const { changeTracker } = dependencies;
-  const leave = changeTracker.leave.bind(changeTracker);
-  const isFirst: boolean[] = [];
-  changeTracker.leave = (...call) => {
-    isFirst.push(call[1]);
-    return leave(...call);
-  };
+  const isFirst = watchLeaving(dependencies);
   const outcome = writtenOutcome(store, record.agent_id);
   await completeEnd(record, outcome, dependencies);
   await completeEnd(record, outcome, dependencies);

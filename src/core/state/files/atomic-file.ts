@@ -131,7 +131,8 @@ export function createWithoutSync(
   }
 }
 
-function discard(temporary: string): void {
+/** Removes a temporary file, if that is possible. Never throws. */
+export function discard(temporary: string): void {
   try {
     remove(temporary);
   } catch {
